@@ -67,19 +67,25 @@ func TestTheNextLeaderShowsWhatThePodsOfAFailedWorkloadShow(t *testing.T) {
 	})
 }
 
-// The pod may be gone, or run for the moment.
+// afterAFailureThatNoPodShows returns a process that leads since a restart of a/web failed under another one. The pod may be gone,
+// or run for the moment.
+func afterAFailureThatNoPodShows(t *testing.T) (standby *world, pass func(time.Duration)) {
+	leader, standby := twoLeaders(t, "a/web")
+	for _, w := range []*world{leader, standby} {
+		w.edited("a/c", "2")
+	}
+	settle(leader)
+	time.Sleep(time.Minute)
+	leader.fails(t, "a/web")
+	leader.changed("a/web", func(d *appsv1.Deployment) { d.Status.Conditions = nil })
+	pass, _ = succeed(t, leader, standby)
+	pass(time.Second)
+	return standby, pass
+}
+
 func TestTheNextLeaderSaysWhoSawAFailureThatNoPodShows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leader, standby := twoLeaders(t, "a/web")
-		for _, w := range []*world{leader, standby} {
-			w.edited("a/c", "2")
-		}
-		settle(leader)
-		time.Sleep(time.Minute)
-		leader.fails(t, "a/web")
-		leader.changed("a/web", func(d *appsv1.Deployment) { d.Status.Conditions = nil })
-		pass, _ := succeed(t, leader, standby)
-		pass(time.Second)
+		standby, _ := afterAFailureThatNoPodShows(t)
 		if rows := standby.overview().Failed; rows.Total != 1 || rows.Items[0].Text != "an earlier leader saw it fail" {
 			t.Errorf("%+v", rows)
 		}
@@ -89,16 +95,7 @@ func TestTheNextLeaderSaysWhoSawAFailureThatNoPodShows(t *testing.T) {
 // The entry of a halt has one time for all who failed.
 func TestTheNextLeaderDatesNoFailureOfSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leader, standby := twoLeaders(t, "a/web")
-		for _, w := range []*world{leader, standby} {
-			w.edited("a/c", "2")
-		}
-		settle(leader)
-		time.Sleep(time.Minute)
-		leader.fails(t, "a/web")
-		leader.changed("a/web", func(d *appsv1.Deployment) { d.Status.Conditions = nil })
-		pass, _ := succeed(t, leader, standby)
-		pass(time.Second)
+		standby, pass := afterAFailureThatNoPodShows(t)
 		halt := standby.controller.gate.activeHalts()[0]
 		restart := standby.controller.deliveries.of(aWeb)
 		if s := standingOfRestart(aWeb, restart); len(halt.Failed) != 1 || !s.since.Equal(halt.Since) {

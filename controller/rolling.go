@@ -70,7 +70,8 @@ func (r *rollingRestart) shownFailed() time.Time {
 	return r.failed
 }
 
-// replacesAny reports whether a restart brings other content for one of these causes.
+// replacesAny reports whether a restart brings other content for one of these causes. Causes whose number is not known, unlike in
+// [isUnclear], are those of the restart before, which its record may not name: they bring nothing new.
 func replacesAny(decision *catalog.Decision, causes []catalog.Cause) bool {
 	return len(causes) > 0 && (len(decision.Causes) == 0 || decision.MoreCauses > 0 || slices.ContainsFunc(causes, func(cause catalog.Cause) bool {
 		return slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Replaces(&cause) })

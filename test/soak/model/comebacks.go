@@ -99,11 +99,11 @@ func (r *replay) startedWithOther(u *Use, contents []Edit, between span) bool {
 func (r *replay) startedWithGone(u *Use, contents []Edit, between span) bool {
 	edits := r.configs[u.Config]
 	last := countBegun(edits, between.to) - 1
-	if last < 0 || u.Optional || edits[last].Content != nil || len(contents) == 0 {
+	if len(contents) < 2 || u.Optional || edits[last].Content != nil {
 		return false
 	}
 	made := between.and(span{contents[len(contents)-1].Begin, edits[last].End.Add(r.options.Lag)})
-	return len(contents) > 1 && made.from.After(between.from) && made.to.After(made.from) && r.history.hasStarted(made)
+	return made.from.After(between.from) && made.to.After(made.from) && r.history.hasStarted(made)
 }
 
 // contentsUntil returns the edits begun before a time after each of which a pod that starts reads
