@@ -79,9 +79,9 @@ func (m *missingPermissions) check(ctx context.Context, config *rest.Config, all
 			pause = backoff.Step()
 		} else {
 			backoff = unanswered
-			log.Debug("permissions checked", "checked", len(asked), "missing", len(missing))
 			permissions = slices.Concat(permissions[:next], missing, permissions[end:])
 			granted := m.see(permissions, asked, missing, log)
+			log.Debug("permissions checked", "checked", len(asked), "missing", len(missing))
 			if next += len(missing); next >= len(permissions) { // each has had its turn
 				next = 0
 			}
