@@ -37,11 +37,11 @@ func (t *tenant) excesses() []trouble {
 	return []trouble{
 		{"config edited beside a revision of many values", 2 * time.Second, t.all(t.makeConfig("valued", 1), t.makeStatefulSet("valued"), t.makeRevisionOfValues("valued")),
 			t.editConfig("valued")},
-		{"object of many values edited", 10 * time.Second, t.makeWidget, t.editWidget},
+		{"object of many values edited", 10 * time.Second, t.all(t.makeWidget), t.editWidget},
 		{"too many references edited", 5 * time.Second, t.makeReferrers, t.annotate("referrer-0", "example.com/edited")},
 		{"config edited whose user waits", 100 * time.Millisecond, t.makePatient, t.editInTurn("patient", readOnce)},
-		{"opted in and out", 200 * time.Millisecond, t.makeDeployment("undecided", 0, reading("undecided")), t.optInOrOut("undecided")},
-		{"annotation misspelled", 500 * time.Millisecond, t.makeDeployment("misspelled", 0, reading("misspelled")), t.annotate("misspelled", enabledAnnotation+".wavee")},
+		{"opted in and out", 200 * time.Millisecond, t.all(t.makeDeployment("undecided", 0, reading("undecided"))), t.optInOrOut("undecided")},
+		{"annotation misspelled", 500 * time.Millisecond, t.all(t.makeDeployment("misspelled", 0, reading("misspelled"))), t.annotate("misspelled", enabledAnnotation+".wavee")},
 		{"connections half open", 5 * time.Second, func(context.Context) error { return nil }, t.openHalf},
 	}
 }

@@ -35,7 +35,7 @@ type tenant struct {
 type trouble struct {
 	name  string
 	every time.Duration
-	make  func(ctx context.Context) error
+	make  func(ctx context.Context) error // until it is made
 	act   func(ctx context.Context) error
 }
 
@@ -92,7 +92,7 @@ func (t *tenant) haunts(ctx context.Context, end time.Time) error {
 }
 
 func (t *tenant) haveTrouble(ctx context.Context, trouble *trouble, end time.Time) error {
-	if err := until(ctx, apierrors.IsAlreadyExists, trouble.make); err != nil {
+	if err := trouble.make(ctx); err != nil {
 		return fmt.Errorf("create %s: %w", trouble.name, err)
 	}
 	for first := true; first || time.Now().Before(end); first = false {

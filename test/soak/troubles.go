@@ -26,8 +26,8 @@ const (
 // troubles returns every kind of them (docs/reliability.md).
 func (t *tenant) troubles() []trouble {
 	return []trouble{
-		{"huge config edited", 2 * time.Second, t.makeConfig("huge", hugeKeys), t.editConfig("huge")},
-		{"huge template edited", 2 * time.Second, t.makeDeployment("large", 0, manyMounts()), t.editTemplate("large")},
+		{"huge config edited", 2 * time.Second, t.all(t.makeConfig("huge", hugeKeys)), t.editConfig("huge")},
+		{"huge template edited", 2 * time.Second, t.all(t.makeDeployment("large", 0, manyMounts())), t.editTemplate("large")},
 		{"record of many references removed", 2 * time.Second, t.all(t.makeConfig("many", references), t.makeDeployment("many", 2, manyVariables("many"))),
 			t.all(t.editConfig("many"), t.removeRecord("many"))},
 		{"config edited beside a broken revision", time.Second, t.all(t.makeConfig("plain", 1), t.makeStatefulSet("stateful"), t.makeBrokenRevision("stateful")),
@@ -38,11 +38,12 @@ func (t *tenant) troubles() []trouble {
 	}
 }
 
-// all does one after another. What is there already was made by an attempt before.
+// all does one after another, each until it is done: a slow machine does not do very many within the time of one attempt. What
+// is there already was made by an attempt before.
 func (t *tenant) all(steps ...func(context.Context) error) func(context.Context) error {
 	return func(ctx context.Context) error {
 		for _, step := range steps {
-			if err := step(ctx); err != nil && !apierrors.IsAlreadyExists(err) {
+			if err := until(ctx, apierrors.IsAlreadyExists, step); err != nil {
 				return err
 			}
 		}
