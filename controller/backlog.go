@@ -201,7 +201,7 @@ func (b *backlogs) date(ref catalog.WorkloadRef, edited time.Time, knowsAll bool
 // maxSlowing is the highest number of configs remembered as slowing down one workload.
 const maxSlowing = 10
 
-// putOff notes that a restart has to wait, and returns since when it does, and whether the reason is
+// putOff notes that a restart has to wait, and returns since when this process lets it, and whether the reason is
 // news to the owner. Waiting for an earlier wave is normal for a while.
 func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answer gate.Answer, now time.Time) (since time.Time, news bool) {
 	b.mu.Lock()
@@ -229,6 +229,9 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 	}
 	b.countSlowing(w.slowedBy, 1)
 	b.waiting[ref] = w
+	if w.putOffSince.Before(b.began) {
+		return b.began, news
+	}
 	return w.putOffSince, news
 }
 
@@ -281,12 +284,16 @@ func (b *backlogs) longestWaits(now time.Time) map[string]time.Duration {
 }
 
 // noteDue notes that a restart of a workload is due now, and whether its record says that it was put off. If a former leader did
-// that, it is not known for how long, so nothing is late that was due before this process led.
+// that, it is not known for how long, so nothing is late that was due before this process led. What waited for its turn only
+// because the leader is new is as late as before.
 func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
-	if w.due = true; w.owed.IsZero() || w.isDeliberate() {
+	switch w.due = true; {
+	case w.isDeliberate() && w.isInherited && !w.isHeldForLong() && now.Sub(b.began) < lastingWait:
+		w.owed = w.putOffSince
+	case w.isDeliberate(), w.owed.IsZero():
 		w.owed = now
 	}
 	if wasPutOff && w.owed.Before(b.began) {

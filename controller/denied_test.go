@@ -15,6 +15,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -126,9 +127,51 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 // A former leader may have been refused, too.
 func TestARefusalOfWhatWaitedFirstMayHaveBegunBeforeThisLeader(t *testing.T) {
 	now := time.Now()
-	inherited := backlog{isInherited: true, putOffSince: now.Add(-time.Minute)}
+	inherited := backlog{isInherited: true, putOffSince: now.Add(-time.Minute), owed: now}
 	inherited.fail(errors.New("refused"), now)
 	if s := standingOfBacklog(aWeb, &inherited); s.state != status.Retrying || !s.since.Equal(now) || !s.atLeast {
 		t.Errorf("%+v", s)
+	}
+}
+
+// A new leader lets others go first, for a moment. That is no reason to mark a record, which is refused, too, and neither
+// the refusal nor the wait begins with it.
+func TestATurnAfterATakeoverDatesNothing(t *testing.T) {
+	began := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	edited, now := began.Add(-time.Hour), began.Add(time.Second)
+	takenOver := func() *backlogs {
+		b := newBacklogs()
+		b.begin(began)
+		b.note(observedChange{Workload: aWeb, Subject: mapA, Since: edited, Due: edited, Count: 1})
+		b.date(aWeb, edited, true, 0)
+		return b
+	}
+	b := takenOver()
+	if since, _ := b.putOff(aWeb, nil, gate.Answer{Reason: gate.SlowStart}, now); since.Before(began) {
+		t.Errorf("this process puts it off since %s, before it led", since)
+	}
+	b.noteDue(aWeb, false, now.Add(time.Second))
+	b.noteFailure(aWeb, errors.New("refused"), false)
+	w := b.waiting[aWeb]
+	if s := standingOfBacklog(aWeb, &w); s.state != status.Retrying || !s.since.Equal(edited) || !s.atLeast {
+		t.Errorf("%+v", s)
+	}
+	if waits := b.longestWaits(began.Add(time.Minute)); waits[aWeb.Namespace] != 61*time.Minute {
+		t.Errorf("it waits %v, want since the edit", waits)
+	}
+	for name, wait := range map[string]struct {
+		reason gate.Reason
+		until  time.Duration
+	}{
+		"what people held was not late":      {gate.Hold, time.Second},
+		"what waited long for its turn, too": {gate.SlowStart, time.Minute},
+	} {
+		b := takenOver()
+		b.putOff(aWeb, nil, gate.Answer{Reason: wait.reason}, now)
+		due := now.Add(wait.until)
+		b.noteDue(aWeb, false, due)
+		if waits := b.longestWaits(due.Add(time.Minute)); waits[aWeb.Namespace] != time.Minute {
+			t.Errorf("%s: %v", name, waits)
+		}
 	}
 }

@@ -80,13 +80,11 @@ func (w *backlog) fail(err error, now time.Time) {
 
 // failsSince returns since when attempts fail that a former leader may have made before, and whether they may have failed earlier.
 func (w *backlog) failsSince(now time.Time) (since time.Time, atLeast bool) {
-	switch {
-	case !w.putOffSince.IsZero():
-		return now, true
-	case w.owed.Before(now): // it was tried before
-		return w.owed, false
+	wasPutOff := !w.putOffSince.IsZero()
+	if w.putOff == "" && w.owed.Before(now) { // it was tried before
+		return w.owed, wasPutOff
 	}
-	return now, false
+	return now, wasPutOff
 }
 
 // areAlike reports whether two failures in a row are of the same policies, or for lack of a permission: what refuses a restart and
