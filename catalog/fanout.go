@@ -48,6 +48,21 @@ func (c *Catalog) EditedSince(ref ConfigRef, keys []string, moment Sequence) boo
 		slices.ContainsFunc(config.Edits, func(edit Edit) bool { return edit.Seen > moment && edit.isAmong(keys) })
 }
 
+// EditedFor returns when the last edit of a config was made that the pod template of a workload lets it see, zero if none is known.
+func (c *Catalog) EditedFor(w *Workload, ref ConfigRef) (last time.Time) {
+	config := c.Config(ref)
+	if config == nil {
+		return last
+	}
+	selected := selections(w.ReferencesTo(ref))
+	for _, edit := range config.Edits {
+		if edit.At.After(last) && config.isSeen(edit, selected) {
+			last = edit.At
+		}
+	}
+	return last
+}
+
 // ContentKey returns the id of the key with which [Catalog.ContentID] is made of a config, empty if it is made with none.
 func (c *Catalog) ContentKey(ref ConfigRef) string {
 	if !ref.Kind.IsSecret() {

@@ -159,10 +159,71 @@ func TestAFanOutOfAContentThatIsTakenBackDoesNotFinish(t *testing.T) {
 	})
 }
 
-func TestTheEndOfAFanOutNamesThoseThatFailed(t *testing.T) {
-	if text := (outcome{delivered: 2}).text(1); text != "ended: no restart for it is due or under way any more; at least 2 delivered; 1 failed or not needed" {
-		t.Error(text)
+func TestTheEndOfAFanOutNamesThoseThatLackPods(t *testing.T) {
+	const ended = "ended: no restart for it is due or under way any more"
+	for want, o := range map[string]outcome{
+		ended + "; at least 2 delivered; 1 restarted and lack pods":                                  {delivered: 2, unwell: 1, lacking: 1},
+		ended + "; 3 restarted and lack pods":                                                        {unwell: 3, lacking: 3},
+		ended + "; at least 1 delivered":                                                             {delivered: 1, unwell: 1},
+		"ended: no restart for it is under way any more; 2 not restarted; 1 restarted and lack pods": {due: 2, unwell: 1, lacking: 1},
+		"finished: at least 1 delivered":                                                             {delivered: 1},
+		ended:                                                                                        {},
+	} {
+		if text := o.text(); text != want {
+			t.Errorf("%q, want %q", text, want)
+		}
 	}
+}
+
+// A leader that is new tells the end, because the former one may not have.
+func TestAFanOutDoesNotFinishWhileOneThatFailedMayRecover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one", "a/two")
+		began := time.Now()
+		w.edited("a/c", "2")
+		settle(w)
+		first := w.restarted()[0]
+		w.fails(t, first)
+		w.controller.reports.lookAtFanOuts(time.Now())
+		w.eventsOf(reasonFanOut)
+		w.changed(first, wholeStatus)
+		w.controller.deliveries.look(t.Context(), deploymentNamed(first))
+		w.controller.reports.noteUnfinished(aConfig, began)
+		w.controller.gate.reset() // nothing is under way any more
+		w.controller.reports.lookAtFanOuts(time.Now())
+		if events := w.eventsOf(reasonFanOut); len(events) > 0 {
+			t.Errorf("before it has recovered: %q", events)
+		}
+		time.Sleep(time.Minute)
+		w.controller.deliveries.look(t.Context(), deploymentNamed(first))
+		w.controller.reports.lookAtFanOuts(time.Now())
+		if events := w.eventsOf(reasonFanOut); !slices.Equal(events, []string{"ended: no restart for it is under way any more; 1 not restarted; at least 1 delivered"}) {
+			t.Errorf("in the end: %q", events)
+		}
+	})
+}
+
+// The last edit is of a key that none of them reads.
+func TestAFanOutFinishesWhateverItsReadersCannotSee(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		w.runs("a/web", map[string]string{catalog.IgnoreAnnotation: "configmap/c:other"}, "c")
+		settle(w)
+		began := time.Now()
+		w.edited("a/c", "2")
+		settle(w)
+		w.delivers(t, "a/web")
+		w.configMaps["a/c"] = w.configMaps["a/c"].DeepCopy()
+		w.configMaps["a/c"].Data["other"] = "x"
+		w.show("configmaps", w.configMaps["a/c"])
+		settle(w)
+		w.eventsOf(reasonFanOut)
+		w.controller.reports.noteUnfinished(aConfig, began)
+		w.controller.reports.lookAtFanOuts(time.Now())
+		if events := w.eventsOf(reasonFanOut); !slices.Equal(events, []string{"finished: at least 1 delivered"}) {
+			t.Errorf("%q", events)
+		}
+	})
 }
 
 // An operator ignores that a policy refuses the restart.

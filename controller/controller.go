@@ -178,7 +178,7 @@ func New(options Options) (*Controller, error) {
 	c.reports = newFanOutReports(c.gate, configEvents{metadata: following.Metadata, events: c.recorder, log: c.log}, c.quarantine, c.log)
 	c.reports.isUndecided = func(ref catalog.WorkloadRef) bool {
 		isDue, waits := c.restarter.State(ref)
-		return waits && !isDue || c.changes.HoldsAny(ref)
+		return waits && !isDue || c.changes.HoldsAny(ref) || c.deliveries.mayRecover(ref)
 	}
 	c.reports.shown = c.shown
 	c.halts = c.newHaltKeeper(following)

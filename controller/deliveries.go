@@ -142,6 +142,16 @@ func (d *deliveries) of(ref catalog.WorkloadRef) *rollingRestart {
 	return d.rolling[ref]
 }
 
+// mayRecover reports whether all pods of a workload run whose last restart has failed, which is to be reported soon.
+func (d *deliveries) mayRecover(ref catalog.WorkloadRef) bool {
+	restart := d.of(ref)
+	if restart == nil || !restart.hasFailed {
+		return false
+	}
+	w := d.catalog.Workload(ref)
+	return w != nil && w.Rollout.IsWhole()
+}
+
 // finish stops following a restart, unless another one has begun.
 func (d *deliveries) finish(ref catalog.WorkloadRef, restart *rollingRestart) {
 	d.mu.Lock()

@@ -45,9 +45,10 @@ type fanOutReports struct {
 	of      map[string]int // how many wait, by namespace
 	// dropped has the namespaces of Events that were dropped since the last look.
 	dropped map[string]struct{}
-	// unfinished are the configs of fan-outs whose progress may be the last that was reported.
-	unfinished map[catalog.ConfigRef]unfinishedFanOut
-	// isUndecided reports whether it is not known yet whether a restart of a workload is due.
+	// unfinished has when the fan-outs began whose progress may be the last that was reported.
+	unfinished map[catalog.ConfigRef]time.Time
+	// isUndecided reports whether it is not known yet whether a restart of a workload is due, or whether one that failed is
+	// delivered after all.
 	isUndecided func(catalog.WorkloadRef) bool
 
 	// shown returns a workload with the status that a restart by eviction gives it; see [Controller.shown].
@@ -59,12 +60,6 @@ type fanOutReports struct {
 	limit    time.Duration
 	looks    int
 	usedUp   map[string]int
-}
-
-// unfinishedFanOut is a fan-out whose end has not been reported: when it began, and [gate.Progress.Unserved] at its end.
-type unfinishedFanOut struct {
-	began    time.Time
-	unserved int
 }
 
 // configEvent is an Event on a config that has not been created yet.
@@ -83,7 +78,7 @@ func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, lo
 	r := &fanOutReports{
 		gate: g, configs: configs, quarantine: q, log: log,
 		of: make(map[string]int), dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
-		unfinished: make(map[catalog.ConfigRef]unfinishedFanOut), isUndecided: func(catalog.WorkloadRef) bool { return false },
+		unfinished: make(map[catalog.ConfigRef]time.Time), isUndecided: func(catalog.WorkloadRef) bool { return false },
 		shown: func(w *catalog.Workload) *catalog.Workload { return w }, limit: countLimit,
 	}
 	g.report = r.note
@@ -199,19 +194,8 @@ func (r *fanOutReports) reportProgress(p *gate.Progress) {
 func (r *fanOutReports) noteUnfinished(config catalog.ConfigRef, began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, found := r.unfinished[config]; !found || began.Before(known.began) {
-		known.began = began
-		r.unfinished[config] = known
-	}
-}
-
-// noteUnserved notes how many workloads of a fan-out that is over have no restart any more, if its end is still to be told.
-func (r *fanOutReports) noteUnserved(config catalog.ConfigRef, unserved int) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if known, found := r.unfinished[config]; found {
-		known.unserved = unserved
-		r.unfinished[config] = known
+	if known, found := r.unfinished[config]; !found || began.Before(known) {
+		r.unfinished[config] = began
 	}
 }
 
@@ -231,7 +215,6 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 	took := now.Sub(p.Since).Round(time.Second)
 	if p.Unserved > 0 {
 		r.log.Info("fan-out is over", "config", p.FanOut.Config, "delivered", p.Delivered, "unserved", p.Unserved, "after", took.String())
-		r.noteUnserved(p.FanOut.Config, p.Unserved)
 		return
 	}
 	r.log.Info("fan-out is finished", "config", p.FanOut.Config, "delivered", p.Delivered, "after", took.String())
@@ -251,7 +234,7 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 
 // decided returns the fan-outs whose progress may be the last that was reported, if it is known of all readers whether they
 // restart.
-func (r *fanOutReports) decided() map[catalog.ConfigRef]unfinishedFanOut {
+func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
 	r.mu.Lock()
 	decided := maps.Clone(r.unfinished)
 	r.mu.Unlock()
@@ -270,7 +253,7 @@ func (r *fanOutReports) decided() map[catalog.ConfigRef]unfinishedFanOut {
 
 // reportEnded reports that nothing is under way any more of fan-outs: a few of each namespace at once, and no more than there
 // is time for, because each reader may read very many configs, or keys.
-func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]unfinishedFanOut) {
+func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time) {
 	r.looks++
 	begin, reported := time.Now(), make(map[string]int)
 	for _, config := range r.inTurns(ended) {
@@ -279,8 +262,8 @@ func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]unfinishedFanOut
 		}
 		isOver := true // also if it is left alone because of a panic
 		r.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() {
-			o := r.outcomeOf(config, r.presentSince(config, ended[config].began))
-			isOver = r.note(config, corev1.EventTypeNormal, reasonFanOut, o.text(r.unservedBy(config)))
+			o := r.outcomeOf(config, ended[config])
+			isOver = r.note(config, corev1.EventTypeNormal, reasonFanOut, o.text())
 		})
 		if isOver {
 			r.noteOver(config)
@@ -293,7 +276,7 @@ func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]unfinishedFanOut
 }
 
 // inTurns returns the configs of fan-outs, those last whose namespace has used up a look last: there may be many that take long.
-func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]unfinishedFanOut) []catalog.ConfigRef {
+func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]time.Time) []catalog.ConfigRef {
 	usedUp := make(map[string]int)
 	r.mu.Lock()
 	for config := range r.unfinished { // also while it is undecided, which its readers' owners can make it
@@ -311,42 +294,22 @@ func (r *fanOutReports) haveWaiting(namespace string, many int) bool {
 	return r.of[namespace] >= many
 }
 
-// text describes how a fan-out ended of which so many workloads have no restart any more.
-func (o outcome) text(unserved int) string {
-	delivered, failed := "", ""
+// text describes how a fan-out ended.
+func (o *outcome) text() string {
+	how, delivered, lacking := "ended: no restart for it is due or under way any more", "", ""
+	if o.due > 0 { // which may be those that failed
+		how = fmt.Sprintf("ended: no restart for it is under way any more; %d not restarted", o.due)
+	}
 	if o.delivered > 0 {
 		delivered = fmt.Sprintf("at least %d delivered", o.delivered)
 	}
-	if unserved > 0 {
-		failed = fmt.Sprintf("%d failed or not needed", unserved)
+	if o.lacking > 0 {
+		lacking = fmt.Sprintf("%d restarted and lack pods", o.lacking)
 	}
-	switch {
-	case o.delivered > 0 && o.due == 0 && o.unwell == 0 && unserved == 0:
+	if o.delivered > 0 && o.due == 0 && o.unwell == 0 {
 		return "finished: " + delivered
-	case o.due > 0:
-		return joinProblems(fmt.Sprintf("ended: no restart for it is under way any more; %d not restarted", o.due), delivered) // which may be those that failed
 	}
-	return joinProblems("ended: no restart for it is due or under way any more", delivered, failed)
-}
-
-// unservedBy returns what was noted by [fanOutReports.noteUnserved].
-func (r *fanOutReports) unservedBy(config catalog.ConfigRef) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.unfinished[config].unserved
-}
-
-// presentSince returns since when a restart delivers the present content of a config, at a time or later: what restarted before
-// an edit has other content, or it was taken back and nobody restarted for it.
-func (r *fanOutReports) presentSince(config catalog.ConfigRef, since time.Time) time.Time {
-	if present := r.gate.catalog.Config(config); present != nil {
-		for _, edit := range present.Edits {
-			if edit.At.After(since) {
-				since = edit.At
-			}
-		}
-	}
-	return since
+	return joinProblems(how, delivered, lacking)
 }
 
 // noteOver notes that nothing of a fan-out is left to report.
@@ -360,15 +323,17 @@ func (r *fanOutReports) mayBeDue(config catalog.ConfigRef) bool {
 	return slices.ContainsFunc(r.gate.catalog.WorkloadsReferencing(config), func(w *catalog.Workload) bool { return r.isUndecided(w.Ref) })
 }
 
-// outcome is how many workloads restarted for a config since a time and run, how many have earlier content and would restart,
-// and how many restarted for it at any time and do not run.
-type outcome struct{ delivered, due, unwell int }
+// outcome is how many workloads restarted for the present content of a config and run, how many have earlier content and would
+// restart, how many restarted for it at any time and do not run as far as is known, and how many of those lack pods.
+type outcome struct{ delivered, due, unwell, lacking int }
 
-func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since time.Time) (o outcome) {
+// outcomeOf tells the outcome of a fan-out that began at the given time. What restarted before the last edit that it can see has
+// other content, or that edit was taken back and it did not restart for it.
+func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, began time.Time) (o outcome) {
 	for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
 		isFor := func(r catalog.Restarted) bool { return r.Config == config }
 		view, isEnabled := r.gate.catalog.View(w.Ref)
-		switch {
+		switch delivered := deliveredAt(w); {
 		case isEnabled && catalog.Decide(view).Outcome == catalog.Restart:
 			o.due++
 		case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
@@ -376,7 +341,10 @@ func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, since time.Time) (o 
 			o.due++
 		case !w.Rollout.IsWhole():
 			o.unwell++
-		case !deliveredAt(w).Before(since):
+			if w.LacksPods() {
+				o.lacking++
+			}
+		case !delivered.Before(began) && !delivered.Before(r.gate.catalog.EditedFor(w, config)):
 			o.delivered++
 		}
 	}

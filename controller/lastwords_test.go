@@ -142,7 +142,7 @@ func TestTheLastWordOnAFanOutOfAFormerLeader(t *testing.T) {
 		"its only restart is not due any more": {func(leader *world) {
 			leader.edited("a/c", "1")
 			settle(leader)
-		}, "ended: no restart for it is due or under way any more"},
+		}, "ended: no restart for it is due or under way any more; 1 restarted and lack pods"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
