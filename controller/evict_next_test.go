@@ -214,37 +214,40 @@ func (w *evictingWorld) mayRead(name string) {
 	w.pass(60)
 }
 
-// appears creates a ConfigMap that is held.
-func (w *evictingWorld) appears(name string) {
+// appears creates a ConfigMap with an annotation.
+func (w *evictingWorld) appears(name, annotation, value string) {
 	cm := &corev1.ConfigMap{ObjectMeta: w.meta(name), Data: map[string]string{"k": "2"}}
-	cm.CreationTimestamp, cm.Annotations = metav1.Time{Time: time.Now().Truncate(time.Second)}, map[string]string{catalog.HoldAnnotation: "needs approval"}
+	cm.CreationTimestamp, cm.Annotations = metav1.Time{Time: time.Now().Truncate(time.Second)}, map[string]string{annotation: value}
 	w.configMaps[name] = cm
 	w.show("configmaps", cm)
 }
 
 // No restart is due for it, because all pods that are left will read it.
-func TestAnEvictionBringsNoHeldConfigThatHasAppeared(t *testing.T) {
-	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.mayRead("d")
-		w.edited("a/c", "2")
-		w.pass(1)
-		w.requireEvicted()
-		w.appears("a/d")
-		w.pass(60)
-		w.requireEvicted()
-	})
-}
-
-func TestAnEvictionBringsNoHeldConfigThatHasAppearedWhileTheBudgetPutsItOff(t *testing.T) {
-	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.mayRead("d")
-		w.spendsBudget()
-		w.pass(20)
-		w.appears("a/d")
-		w.crashes = false
-		w.pass(60)
-		w.requireEvicted()
-	})
+func TestAnEvictionBringsNoConfigThatHasAppearedAndHasToWait(t *testing.T) {
+	for annotation, value := range map[string]string{catalog.HoldAnnotation: "needs approval", catalog.WindowAnnotation: "0 0 31 12 * 1h"} {
+		t.Run(annotation, func(t *testing.T) {
+			inEvictingWorld(t, nil, func(w *evictingWorld) {
+				w.mayRead("d")
+				w.edited("a/c", "2")
+				w.pass(1)
+				w.requireEvicted()
+				w.appears("a/d", annotation, value)
+				w.pass(60)
+				w.requireEvicted()
+			})
+		})
+		t.Run(annotation+", while the budget puts the next restart off", func(t *testing.T) {
+			inEvictingWorld(t, nil, func(w *evictingWorld) {
+				w.mayRead("d")
+				w.spendsBudget()
+				w.pass(20)
+				w.appears("a/d", annotation, value)
+				w.crashes = false
+				w.pass(60)
+				w.requireEvicted()
+			})
+		})
+	}
 }
 
 func TestAnEvictionGoesOnOnceAnEditThatIsHeldIsTakenBack(t *testing.T) {

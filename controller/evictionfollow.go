@@ -62,10 +62,10 @@ func (d *deliveries) includeLeft(w *catalog.Workload, decision *catalog.Decision
 	}
 }
 
-// addAppeared adds to what a restart by eviction is for what has appeared since it began: each pod that replaces another reads
-// that, but no restart is due for it.
-func addAppeared(decision *catalog.Decision, view *catalog.View) {
-	if len(decision.Causes) == 0 {
+// addAppeared adds to the next restart of a workload what has appeared since the last one, by eviction, began: each pod that
+// replaces another reads that, but no restart is due for it.
+func addAppeared(next, last *catalog.Decision, view *catalog.View) {
+	if len(last.Causes) == 0 {
 		return // it may be for any config already
 	}
 	w := view.Workload
@@ -75,8 +75,9 @@ func addAppeared(decision *catalog.Decision, view *catalog.View) {
 		if config == nil || config.Deleted || int64(config.Created) < began.Unix() || w.Ignores(config) {
 			continue
 		}
-		if !slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Config == ref }) {
-			decision.Causes = append(decision.Causes, catalog.Cause{Config: ref, Unnamed: true})
+		isFor := func(c catalog.Cause) bool { return c.Config == ref }
+		if !slices.ContainsFunc(next.Causes, isFor) && !slices.ContainsFunc(last.Causes, isFor) {
+			next.Causes = append(next.Causes, catalog.Cause{Config: ref, Unnamed: true, Moments: []catalog.Sequence{config.Appeared}})
 		}
 	}
 }

@@ -369,14 +369,15 @@ func (e *evictor) heldBy(w *catalog.Workload, now time.Time) string {
 	}
 	view, found := e.catalog.View(w.Ref)
 	if found && !view.Listing && !view.LacksKey() {
-		if next := catalog.Decide(view); len(next.Causes) > 0 {
+		next := catalog.Decide(view)
+		addAppeared(&next, &decision, &view)
+		if len(next.Causes) > 0 {
 			if answer := e.gate.explain(e.gate.request(w, &next, 0, gate.Well, now), now); answer.Reason == gate.Window {
 				return nextWaitsFor + describeWait(answer) // which the budget hides
 			}
 			next.Include(&decision)
 			decision = next
 		}
-		addAppeared(&decision, &view)
 	}
 	request := e.gate.request(w, &decision, 0, gate.Well, now)
 	if found {
