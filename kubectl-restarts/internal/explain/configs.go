@@ -95,9 +95,9 @@ func (in *Input) content(ref catalog.ConfigRef) string {
 	case config == nil:
 		return "missing"
 	case ref.Kind.IsSecret() && !in.Workload.EditedAfterRecord(config).IsZero():
-		return "edited after the record; only the leader knows"
+		return "edited after the record; its data is not read"
 	case ref.Kind.IsSecret():
-		return "only the leader knows"
+		return "not compared: its data is not read"
 	case !in.Workload.Applied.Trusted:
 		return "not compared: there is no trusted record"
 	}

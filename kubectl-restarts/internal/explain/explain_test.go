@@ -329,7 +329,7 @@ Problems:     annotation x: "\u001b" is wrong
 
 CONFIG               KEYS     READ AS       OPTIONAL   CONTENT
 configmap/settings   LEVEL    environment   no         differs from the record
-secret/db            2 keys   files         yes        only the leader knows
+secret/db            2 keys   files         yes        not compared: its data is not read
 
 Events:       60s ago  Restarting  two\u000alines (2 times)
 
@@ -464,7 +464,7 @@ func TestWhetherTheEditOfASecretMattersIsNotKnownWithoutTheLeader(t *testing.T) 
 		report := explain.Explain(input(readsSecret, func(in *explain.Input) {
 			in.Configs[1].Edits = []catalog.Edit{{Key: "user", At: now.Add(-5 * time.Minute)}}
 		}, adjust))
-		if report.Conclusion != want+end || report.Configs[1].Content != "edited after the record; only the leader knows" {
+		if report.Conclusion != want+end || report.Configs[1].Content != "edited after the record; its data is not read" {
 			t.Errorf("%q, %q", report.Conclusion, report.Configs[1].Content)
 		}
 	}
