@@ -148,8 +148,8 @@ func (d *deliveries) mayRecover(ref catalog.WorkloadRef) bool {
 	if restart == nil || !restart.hasFailed {
 		return false
 	}
-	w := d.catalog.Workload(ref)
-	return w != nil && w.Rollout.IsWhole()
+	w, held := d.known(ref)
+	return w != nil && held == "" && w.Rollout.IsWhole()
 }
 
 // finish stops following a restart, unless another one has begun.

@@ -493,3 +493,36 @@ func TestAPersonWhoResumedARestartByEvictionIsNotOverruledByANewLeader(t *testin
 		}
 	})
 }
+
+// Its status is that of pods that run, but those that are left have not restarted.
+func TestAFailedEvictionThatIsHeldDoesNotKeepTheEndOfAFanOut(t *testing.T) {
+	inEvictingWorld(t, nil, func(w *evictingWorld) {
+		w.startsSlowly()
+		w.crashes = true
+		began := time.Now()
+		w.edited("a/c", "2")
+		w.pass(10)
+		for i := range w.pods["a/app=web"] {
+			if pod := &w.pods["a/app=web"][i]; pod.Status.Conditions[0].Status != corev1.ConditionTrue {
+				pod.Status.ContainerStatuses[0] = corev1.ContainerStatus{
+					Name: "app", RestartCount: 5, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}},
+				}
+			}
+		}
+		w.pass(900)
+		if restart := w.controller.deliveries.of(aWeb); restart == nil || !restart.hasFailed {
+			t.Fatal("the restart has not failed")
+		}
+		w.annotate("a/c", catalog.HoldAnnotation, "an incident")
+		w.show("configmaps", w.configMaps["a/c"])
+		w.pass(60)
+		w.crashes = false
+		w.pass(600)
+		w.eventsOf(reasonFanOut)
+		w.controller.reports.noteUnfinished(aConfig, began)
+		w.controller.reports.lookAtFanOuts(time.Now())
+		if events := w.eventsOf(reasonFanOut); !slices.Equal(events, []string{"ended: no restart for it is under way any more; 1 not restarted"}) {
+			t.Errorf("%q", events)
+		}
+	})
+}
