@@ -70,13 +70,13 @@ func addAppeared(next, last *catalog.Decision, view *catalog.View) {
 	}
 	w := view.Workload
 	began, _ := w.EvictedAt()
+	named := slices.Concat(next.Causes, last.Causes) // few, unlike what may have appeared
 	for _, ref := range w.Configs() {
 		config := view.Configs[ref]
 		if config == nil || config.Deleted || int64(config.Created) < began.Unix() || w.Ignores(config) {
 			continue
 		}
-		isFor := func(c catalog.Cause) bool { return c.Config == ref }
-		if !slices.ContainsFunc(next.Causes, isFor) && !slices.ContainsFunc(last.Causes, isFor) {
+		if !slices.ContainsFunc(named, func(c catalog.Cause) bool { return c.Config == ref }) {
 			next.Causes = append(next.Causes, catalog.Cause{Config: ref, Unnamed: true, Moments: []catalog.Sequence{config.Appeared}})
 		}
 	}
