@@ -97,7 +97,9 @@ func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time
 		began = now
 	}
 	age := now.Sub(began)
-	hasCompleted := (w.Rollout.IsWhole() || w.Rollout.Observed && w.Rollout.Completed) && w.Evict == 0
+	// What broke within its soak time, while nobody led, is not proven, although it was complete.
+	isProven := w.Rollout.Observed && w.Rollout.Completed && age >= policy.Soak+takeover
+	hasCompleted := (w.Rollout.IsWhole() || isProven) && w.Evict == 0
 	return began, age < policy.Soak || !hasCompleted
 }
 

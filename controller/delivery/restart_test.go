@@ -258,9 +258,21 @@ func TestARestartThatIsNotOfTheRecordIsNotFollowedByAnotherProcess(t *testing.T)
 	} {
 		w := catalog.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun, Applied: catalog.AppliedState{Trusted: true}}
 		change(&w)
-		if _, got := delivery.Resumes(&w, policy, at(60)); got {
+		if _, got := delivery.Resumes(&w, policy, at(120)); got {
 			t.Errorf("%s: it is followed", name)
 		}
+	}
+}
+
+// The pods ran for a moment before they crashed, and the former leader did not live to see it.
+func TestARestartThatBreaksAroundATakeoverIsFollowed(t *testing.T) {
+	broken := catalog.Rollout{Wanted: 3, Updated: 3, Observed: true, Completed: true}
+	w := catalog.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: broken, Applied: catalog.AppliedState{Trusted: true}}
+	if _, got := delivery.Resumes(&w, policy, at(policy.Soak.Seconds()+59)); !got {
+		t.Error("it is not")
+	}
+	if _, got := delivery.Resumes(&w, policy, at(policy.Soak.Seconds()+60)); got {
+		t.Error("it is, long after it was complete")
 	}
 }
 
