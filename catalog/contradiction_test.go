@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 )
 
@@ -153,6 +154,22 @@ func TestEditsOfBinaryDataDoNotDateWhatAnEnvironmentSaw(t *testing.T) {
 		if got := s.decide(t, startedAt(noonPlus(started))); got.Outcome != want {
 			t.Errorf("a pod that started at second %.0f: %v, want %v", started, got.Outcome, want)
 		}
+	}
+}
+
+// What was edited before the process started is known from the managed fields.
+func TestAnEditOfBinaryDataAfterOneThatNoWatchShowedRestartsNoEnvironment(t *testing.T) {
+	config := func(binary string, edited float64) *corev1.ConfigMap {
+		cm := configMap("web", data{"a": "1"})
+		cm.BinaryData = map[string][]byte{"bin": []byte(binary)}
+		cm.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(edited), "f:binaryData/f:bin")}
+		return cm
+	}
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(config("1", 20))
+	s.catalog.ObserveConfig(reducedConfigMap(config("2", 60)), noonPlus(60))
+	if got := s.decide(t, startedAt(noonPlus(40))); got.Outcome != RecordOnly {
+		t.Errorf("%v", got.Outcome)
 	}
 }
 

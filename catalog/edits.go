@@ -42,7 +42,7 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 			edits = append(edits, edit)
 		}
 	}
-	ofData := sync.OnceValue(func() map[string]bool { return namesOfData(previous.Edits) })
+	ofData := sync.OnceValue(previous.namesOfData)
 	for _, key := range changed {
 		recorded, _ := recordedEdits.find(key)
 		now, isThere := keys.find(key)
@@ -57,10 +57,10 @@ func mergeEdits(previous *Config, present *arrival, changed []string) []Edit {
 }
 
 // namesOfData returns the keys of the edits that concern not only binaryData.
-func namesOfData(edits []Edit) map[string]bool {
+func (c *Config) namesOfData() map[string]bool {
 	names := make(map[string]bool)
-	for _, edit := range edits {
-		if !edit.binary {
+	for _, edit := range c.Edits {
+		if !c.isBinary(edit) {
 			names[edit.Key] = true
 		}
 	}
@@ -188,11 +188,15 @@ func inData(keys []Key, name string) bool {
 	return found && !key.Binary
 }
 
-// isVisible reports whether a reference with the selection may see an edit of the config. If
-// no watch showed the edit, only the present place of the key is known.
+// isBinary reports whether an edit of the config concerns only binaryData. If no watch showed the edit, only the present place of
+// the key is known.
+func (c *Config) isBinary(edit Edit) bool {
+	return edit.binary || edit.Seen == 0 && hasKey(c.Keys, edit.Key) && !inData(c.Keys, edit.Key)
+}
+
+// isVisible reports whether a reference with the selection may see an edit of the config.
 func (c *Config) isVisible(edit Edit, selection Selection) bool {
-	isBinary := edit.binary || edit.Seen == 0 && hasKey(c.Keys, edit.Key) && !inData(c.Keys, edit.Key)
-	return edit.concerns(selection) && !(selection.DataOnly && isBinary)
+	return edit.concerns(selection) && !(selection.DataOnly && c.isBinary(edit))
 }
 
 // isSeen reports whether a reference with one of the selections may see an edit.
