@@ -134,6 +134,17 @@ func TestARefusalOfWhatWaitedFirstMayHaveBegunBeforeThisLeader(t *testing.T) {
 	}
 }
 
+func TestAHeldRefusalOfAFormerLeaderMayHaveBegunEarlier(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	held := backlog{isInherited: true, putOff: gate.Hold, putOffSince: now.Add(-time.Minute)}
+	held.fail(onlyRecord(errNotMarked, errors.New("refused")), now)
+	s := standingOfBacklog(aWeb, &held)
+	const want = "refused (failing at least since 2026-05-01T12:00:00Z)"
+	if got := s.lastError(); s.state != status.Held || !strings.HasSuffix(got, want) {
+		t.Errorf("%v: %q, want %q", s.state, got, want)
+	}
+}
+
 // A new leader lets others go first, for a moment. That is no reason to mark a record, which is refused, too, and neither
 // the refusal nor the wait begins with it.
 func TestATurnAfterATakeoverDatesNothing(t *testing.T) {

@@ -287,7 +287,11 @@ func (s *standing) lastError() string {
 	if s.failure.problem == "" || s.state == status.Retrying {
 		return s.failure.problem
 	}
-	return s.failure.problem + " (failing since " + s.failure.since.UTC().Format(time.RFC3339) + ")"
+	since := " (failing since "
+	if s.failure.atLeast {
+		since = " (failing at least since "
+	}
+	return s.failure.problem + since + s.failure.since.UTC().Format(time.RFC3339) + ")"
 }
 
 // entry completes what is known about a workload.
