@@ -70,13 +70,7 @@ func TestTheNextLeaderShowsWhatThePodsOfAFailedWorkloadShow(t *testing.T) {
 // afterAFailureThatNoPodShows returns a process that leads since a restart of a/web failed under another one. The pod may be gone,
 // or run for the moment.
 func afterAFailureThatNoPodShows(t *testing.T) (standby *world, pass func(time.Duration)) {
-	leader, standby := twoLeaders(t, "a/web")
-	for _, w := range []*world{leader, standby} {
-		w.edited("a/c", "2")
-	}
-	settle(leader)
-	time.Sleep(time.Minute)
-	leader.fails(t, "a/web")
+	leader, standby := twoLeadersOfAFailure(t)
 	leader.changed("a/web", func(d *appsv1.Deployment) { d.Status.Conditions = nil })
 	pass, _ = succeed(t, leader, standby)
 	pass(time.Second)

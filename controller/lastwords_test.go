@@ -30,6 +30,18 @@ func twoLeaders(t *testing.T, names ...string) (leader, standby *world) {
 	return leader, standby
 }
 
+// twoLeadersOfAFailure returns the worlds of a leader that has seen a restart of a/web fail, and of a standby.
+func twoLeadersOfAFailure(t *testing.T) (leader, standby *world) {
+	leader, standby = twoLeaders(t, "a/web")
+	for _, w := range []*world{leader, standby} {
+		w.edited("a/c", "2")
+	}
+	settle(leader)
+	time.Sleep(time.Minute)
+	leader.fails(t, "a/web")
+	return leader, standby
+}
+
 // succeed lets a standby lead after a leader. The first function that it returns lets time pass, the second one takes the
 // Events of a reason on workloads, and those of configs behind "on the config: ".
 func succeed(t *testing.T, leader, standby *world) (pass func(time.Duration), told func(reason string) []string) {
@@ -93,13 +105,7 @@ func TestTheLastWordOnAWorkloadThatFailedIsThatItRunsWhoeverLeads(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				leader, standby := twoLeaders(t, "a/web")
-				for _, w := range []*world{leader, standby} {
-					w.edited("a/c", "2")
-				}
-				settle(leader)
-				time.Sleep(time.Minute)
-				leader.fails(t, "a/web")
+				leader, standby := twoLeadersOfAFailure(t)
 				if test.wave != nil {
 					test.wave(leader, standby)
 				}
