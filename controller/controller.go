@@ -191,7 +191,7 @@ func New(options Options) (*Controller, error) {
 	c.exposures = &exposures{
 		catalog: c.catalog, pods: c.deliveries.pods, backlogs: c.restarter.backlogs, quarantine: c.quarantine, log: c.log, waiting: newTurns(),
 	}
-	c.gate.knowsWorkloads, c.gate.seesConfigs = c.watches.knowWorkloads, c.watches.seeConfigs
+	c.gate.knowsWorkloads, c.gate.knowsWhatExists = c.watches.knowWorkloads, c.watches.knowWhatExists
 	c.gate.wake = func(ref catalog.WorkloadRef) { c.restarter.queue.Add(ref, catalog.ConfigRef{}) }
 	return c, nil
 }

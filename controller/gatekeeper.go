@@ -42,9 +42,8 @@ type gatekeeper struct {
 	wake func(catalog.WorkloadRef)
 	// knowsWorkloads reports whether all workloads of a namespace have been listed.
 	knowsWorkloads func(namespace string) bool
-	// seesConfigs reports whether the watch of a kind of configs in a namespace works. Otherwise a config that seems to be
-	// missing may have been created.
-	seesConfigs func(kind catalog.ConfigKind, namespace string) bool
+	// knowsWhatExists reports whether it is known which configs of a kind exist in a namespace.
+	knowsWhatExists func(kind catalog.ConfigKind, namespace string) bool
 	// report creates an Event on a config; see [fanOutReports.note]. It is called with the lock held.
 	report  func(config catalog.ConfigRef, eventType, reason, message string) (isNoted bool)
 	windows windowCache
@@ -72,8 +71,8 @@ type gatekeeper struct {
 func newGatekeeper(options FanOutOptions, known *catalog.Catalog, log *slog.Logger) *gatekeeper {
 	g := &gatekeeper{
 		options: options, catalog: known, log: log, usesWaves: make(map[string]struct{}), whyOver: make(map[catalog.ConfigRef]string),
-		seesConfigs: func(catalog.ConfigKind, string) bool { return false }, // until there are watches
-		report:      func(catalog.ConfigRef, string, string, string) bool { return true },
+		knowsWhatExists: func(catalog.ConfigKind, string) bool { return false }, // until there are watches
+		report:          func(catalog.ConfigRef, string, string, string) bool { return true },
 	}
 	g.reset()
 	return g
@@ -173,7 +172,7 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 // not known.
 func (g *gatekeeper) missing(view *catalog.View) string {
 	return describeMissing(view, func(config catalog.ConfigRef) bool {
-		return g.seesConfigs(config.Kind, config.Namespace) && !view.MayBeUnwatched(config)
+		return g.knowsWhatExists(config.Kind, config.Namespace) && !view.MayBeUnwatched(config)
 	})
 }
 

@@ -25,7 +25,7 @@ func gradual(t testing.TB, names ...string) *world {
 	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	c.gate.options = FanOutOptions{Gradual: true, Limit: 50}
 	c.gate.knowsWorkloads = func(string) bool { return true }
-	c.gate.seesConfigs = func(catalog.ConfigKind, string) bool { return true }
+	c.gate.knowsWhatExists = func(catalog.ConfigKind, string) bool { return true }
 	c.halts.knowsConfigs = func(string) bool { return true }
 	c.beginToLead()
 	c.gate.setHaltsTried()

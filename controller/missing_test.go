@@ -74,7 +74,7 @@ func TestNoRestartBeginsWhileARequiredConfigIsMissing(t *testing.T) {
 
 func TestAConfigThatCannotBeSeenIsNotMissing(t *testing.T) {
 	w := lacking(t, "a/one")
-	w.controller.gate.seesConfigs = func(kind catalog.ConfigKind, _ string) bool { return kind != catalog.ConfigMap }
+	w.controller.gate.knowsWhatExists = func(kind catalog.ConfigKind, _ string) bool { return kind != catalog.ConfigMap }
 	w.edited("a/c", "2")
 	settle(w)
 	if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
@@ -142,7 +142,7 @@ func TestARestartThatLacksAConfigTakesNoSlotOfOthers(t *testing.T) {
 
 func TestAConfigIsMissingAlsoWhileConfigsOfAnotherKindCannotBeSeen(t *testing.T) {
 	w := lacking(t, "a/one")
-	w.controller.gate.seesConfigs = func(kind catalog.ConfigKind, _ string) bool { return kind == catalog.ConfigMap }
+	w.controller.gate.knowsWhatExists = func(kind catalog.ConfigKind, _ string) bool { return kind == catalog.ConfigMap }
 	w.edited("a/c", "2")
 	settle(w)
 	if got := w.restarted(); len(got) > 0 {
@@ -152,7 +152,7 @@ func TestAConfigIsMissingAlsoWhileConfigsOfAnotherKindCannotBeSeen(t *testing.T)
 
 func TestNoFurtherPodIsEvictedWhileARequiredConfigIsMissing(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.controller.gate.seesConfigs = func(catalog.ConfigKind, string) bool { return true }
+		w.controller.gate.knowsWhatExists = func(catalog.ConfigKind, string) bool { return true }
 		w.edited("a/c", "2")
 		w.pass(5)
 		w.requireEvicted("web-1")

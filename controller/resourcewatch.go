@@ -217,10 +217,16 @@ func (all watches) knowConfigs(namespace string) bool {
 	})
 }
 
-// seeConfigs reports whether all configs of a kind in a namespace have been listed and their changes are seen now.
-func (all watches) seeConfigs(kind catalog.ConfigKind, namespace string) bool {
+// knowWhatExists reports whether a config of a kind that was not seen in a namespace is missing: all have been listed. While the
+// watch is broken, what it saw last holds, so that no restart of an API server lets restarts begin that wait for a config;
+// a watch that is refused for long would make them wait for ever.
+func (all watches) knowWhatExists(kind catalog.ConfigKind, namespace string) bool {
 	return slices.ContainsFunc(all, func(w *resourceWatch) bool {
-		return w.config != nil && w.config.config == kind && w.shows(namespace) && w.Status().Up()
+		if w.config == nil || w.config.config != kind || !w.shows(namespace) {
+			return false
+		}
+		status := w.Status()
+		return status.Synced && !status.IsRefused(time.Now())
 	})
 }
 

@@ -13,7 +13,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 
@@ -192,6 +194,46 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 		if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
 			waits, _ := c.restarter.backlogs.of(deploymentNamed("a/one"))
 			t.Errorf("restarted %v a second after the list; the workload waits: %s", got, waits.failure.unknown)
+		}
+	})
+}
+
+// A restart that waits for a config goes on to wait when an API server restarts, and not for ever if nobody may watch.
+func TestWhatDoesNotExistIsKnownWhileTheWatchIsBroken(t *testing.T) {
+	handlers := utilruntime.ErrorHandlers
+	utilruntime.ErrorHandlers = handlers[:1] // the others sleep until the time of the real clock
+	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		secrets := w.watches["secrets"]
+		known := func() bool { return watches{secrets}.knowWhatExists(catalog.Secret, "a") }
+		var refusal atomic.Value
+		refusal.Store(apierrors.NewServiceUnavailable("").Status())
+		w.answer = func(r *http.Request) (int, any) {
+			refused := refusal.Load().(metav1.Status)
+			switch query := r.URL.Query(); {
+			case path.Base(r.URL.Path) != "secrets":
+				return 0, nil
+			case query.Has("sendInitialEvents"):
+				refused = apierrors.NewInvalid(schema.GroupKind{}, "", nil).Status()
+			case !query.Has("watch"):
+				return http.StatusOK, corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
+			}
+			refused.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+			return int(refused.Code), refused
+		}
+		if known() {
+			t.Error("known before the list")
+		}
+		go secrets.Run(t.Context())
+		time.Sleep(time.Hour)
+		if s := secrets.Status(); !s.Synced || s.BrokenSince.IsZero() || !known() {
+			t.Errorf("known %t with %s", known(), s)
+		}
+		refusal.Store(apierrors.NewForbidden(schema.GroupResource{}, "", nil).Status())
+		time.Sleep(time.Hour)
+		if known() {
+			t.Errorf("known with %s", secrets.Status())
 		}
 	})
 }

@@ -33,6 +33,12 @@ type Status struct {
 // Up reports whether the watch has seen all objects and works.
 func (s Status) Up() bool { return s.Synced && s.BrokenSince.IsZero() }
 
+// IsRefused reports whether the API server has refused the watch for so long that somebody has to do something about it.
+// A server that has just started may refuse what it allows a moment later.
+func (s Status) IsRefused(now time.Time) bool {
+	return apierrors.IsForbidden(s.Problem) && now.Sub(s.BrokenSince) >= time.Minute
+}
+
 // Remedy says what to do about the problem, empty if nobody needs to do anything.
 func (s Status) Remedy() string {
 	if apierrors.IsForbidden(s.Problem) {

@@ -5,6 +5,9 @@ import (
 	"log/slog"
 	"testing"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func TestAStatusIsOneLine(t *testing.T) {
@@ -17,6 +20,26 @@ func TestAStatusIsOneLine(t *testing.T) {
 	} {
 		if got := status.String(); got != want {
 			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
+// An API server that has just started may refuse what it allows a moment later, and one that does not answer refuses nothing.
+func TestOnlyAWatchThatIsForbiddenForLongIsRefused(t *testing.T) {
+	now := time.Now()
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
+	for _, c := range []struct {
+		name    string
+		status  Status
+		refused bool
+	}{
+		{"works", Status{Synced: true}, false},
+		{"does not answer", Status{Synced: true, BrokenSince: now.Add(-time.Hour), Problem: errors.New("refused")}, false},
+		{"forbidden at first", Status{Synced: true, BrokenSince: now.Add(-time.Second), Problem: forbidden}, false},
+		{"forbidden for long", Status{Synced: true, BrokenSince: now.Add(-time.Hour), Problem: forbidden}, true},
+	} {
+		if refused := c.status.IsRefused(now); refused != c.refused {
+			t.Errorf("%s: refused %t", c.name, refused)
 		}
 	}
 }
