@@ -102,8 +102,12 @@ func (r *replay) startedWithGone(u *Use, contents []Edit, between span) bool {
 	if len(contents) < 2 || u.Optional || edits[last].Content != nil {
 		return false
 	}
-	made := between.and(span{contents[len(contents)-1].Begin, edits[last].End.Add(r.options.Lag)})
-	return made.from.After(between.from) && made.to.After(made.from) && r.history.hasStarted(made)
+	first := slices.IndexFunc(contents[1:], func(e Edit) bool { return e.Begin.After(between.from) }) + 1
+	if first == 0 {
+		return false
+	}
+	made := between.and(span{contents[first].Begin, edits[last].End.Add(r.options.Lag)})
+	return made.to.After(made.from) && r.history.hasStarted(made)
 }
 
 // contentsUntil returns the edits begun before a time after each of which a pod that starts reads

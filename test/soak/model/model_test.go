@@ -217,6 +217,15 @@ func TestAStory(t *testing.T) {
 			p.restart(21, "first")
 			p.rest(22)
 		}, nil},
+		{"in which a pod started between edits whose config is gone is fine", nil, func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.podStarts(30)
+			p.edit(40, "a=3 b=1")
+			p.edit(41, "a=2 b=1")
+			p.edit(50, "")
+			p.restart(80, "first")
+			p.rest(81)
+		}, nil},
 		{"in which a required config was gone for a while is one of a needless restart", nil, func(p *play) {
 			p.edit(20, "")
 			p.podStarts(20)
