@@ -177,6 +177,29 @@ func (v *View) EditedAt(d *Decision) (first time.Time, knowsAll bool) {
 	return first, knowsAll
 }
 
+// EditedBefore returns when the first of the edits was made that a restart is for, of those from before the catalog watched that
+// the API server dates after the record; zero if there is none, or the workload opted in later.
+func (v *View) EditedBefore(d *Decision) (first time.Time) {
+	written := v.Workload.Applied.Written
+	if written.IsZero() || v.Workload.EnabledAfter > 0 {
+		return first
+	}
+	for i := range d.Causes {
+		config := v.Configs[d.Causes[i].Config]
+		if config == nil || !slices.Contains(d.Causes[i].Moments, 0) {
+			continue
+		}
+		selected := selections(v.Workload.ReferencesTo(d.Causes[i].Config))
+		for _, edit := range config.Edits {
+			isFirst := edit.Seen == 0 && edit.At.After(written) && (first.IsZero() || edit.At.Before(first))
+			if isFirst && config.isSeen(edit, selected) {
+				first = edit.At
+			}
+		}
+	}
+	return first
+}
+
 func hasKey(keys []Key, name string) bool {
 	_, found := findKey(keys, name)
 	return found

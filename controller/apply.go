@@ -30,10 +30,11 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 	}
 	view.Workload = w
 	edited, knowsAll := view.EditedAt(&decision) // without what the last restart was for, too
+	unseen := view.EditedBefore(&decision)
 	r.deliveries.includeLeft(w, &decision)
 	now := time.Now()
 	contradicted := r.noteContradiction(view, decision, now)
-	r.backlogs.date(w.Ref, edited, knowsAll, r.gracePeriod(w))
+	r.backlogs.date(w.Ref, edited, unseen, knowsAll, r.gracePeriod(w))
 	if r.backlogs.isAsking(w.Ref) && r.holdsConfigs(w.Ref) {
 		r.gate.failed(w.Ref, true, false, false, now) // the next edit waits for its grace period, and brings it back
 		return nil

@@ -181,8 +181,8 @@ func (b *backlogs) note(change observedChange) {
 
 // date notes when the first of the edits was made that a restart is for, zero if that is not known, and whether none can be
 // earlier. It matters only if a change came before this process led: others are as old as they were seen, such as that a
-// workload is enabled long after an edit.
-func (b *backlogs) date(ref catalog.WorkloadRef, edited time.Time, knowsAll bool, grace time.Duration) {
+// workload is enabled long after an edit. Unseen is when the first was made that no watch showed, because this process is younger.
+func (b *backlogs) date(ref catalog.WorkloadRef, edited, unseen time.Time, knowsAll bool, grace time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w, found := b.waiting[ref]
@@ -190,6 +190,8 @@ func (b *backlogs) date(ref catalog.WorkloadRef, edited time.Time, knowsAll bool
 		return
 	}
 	switch {
+	case !unseen.IsZero() && unseen.Before(w.since):
+		w.since, w.owed, w.isInherited, w.atLeast = unseen, unseen.Add(grace), true, true
 	case edited.IsZero():
 		w.atLeast = true
 	case w.isInherited && edited.Before(w.since):
@@ -213,7 +215,7 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 		w.putOffSince = now
 		if h := answer.Halt; h != nil && h.IsFormer() && h.Since.Before(now) {
 			w.putOffSince = h.Since // the former leader held it
-		} else if w.isInherited && w.owed.Before(now) {
+		} else if w.isInherited && !w.due && w.owed.Before(now) {
 			w.putOffSince = w.owed // likewise, or nobody led
 		}
 	}

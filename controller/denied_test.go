@@ -154,7 +154,7 @@ func TestATurnAfterATakeoverDatesNothing(t *testing.T) {
 		b := newBacklogs()
 		b.begin(began)
 		b.note(observedChange{Workload: aWeb, Subject: mapA, Since: edited, Due: edited, Count: 1})
-		b.date(aWeb, edited, true, 0)
+		b.date(aWeb, edited, time.Time{}, true, 0)
 		return b
 	}
 	b := takenOver()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/status"
@@ -35,10 +36,17 @@ func takenOver(t *testing.T, ago time.Duration) (w *world, edited time.Time) {
 }
 
 // startedLate returns a world whose controller has just started and leads, and a workload that should have restarted before.
-func startedLate(t *testing.T) *world {
+func startedLate(t *testing.T, dated bool) *world {
 	former, next := gradual(t, "a/web"), gradual(t)
+	time.Sleep(time.Minute)
 	next.deployments, next.version = former.deployments, 1000
 	next.edited("a/c", "2")
+	if dated {
+		next.configMaps["a/c"].ManagedFields = []metav1.ManagedFieldsEntry{{
+			Manager: "kubectl", Operation: metav1.ManagedFieldsOperationUpdate, Time: new(metav1.Now()), FieldsType: "FieldsV1",
+			FieldsV1: metav1.NewFieldsV1(`{"f:data":{"f:k":{}}}`),
+		}}
+	}
 	time.Sleep(time.Minute)
 	next.leads()
 	list(next, "configmaps", next.configMaps)
@@ -92,7 +100,7 @@ func TestARestartThatIsHeldAfterATakeoverIsHeldSinceItWasDue(t *testing.T) {
 
 func TestAWaitOfWhichNoWatchShowedTheEditCountsFromWhenTheLeaderSawIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := startedLate(t)
+		w := startedLate(t, false)
 		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
 		began := time.Now()
 		settle(w)
@@ -108,6 +116,17 @@ func TestAWaitOfWhichNoWatchShowedTheEditCountsFromWhenTheLeaderSawIt(t *testing
 	})
 }
 
+func TestAWaitOfWhichTheAPIServerDatesTheEditCountsFromThere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := startedLate(t, true)
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		edited := time.Now().Add(-time.Minute)
+		settle(w)
+		w.requireSince(t, status.Retrying, edited, true)
+		w.requireWait(t, time.Minute)
+	})
+}
+
 func TestAWaitForAnEditThatTheLeaderSawCountsFromTheEdit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
@@ -119,6 +138,20 @@ func TestAWaitForAnEditThatTheLeaderSawCountsFromTheEdit(t *testing.T) {
 		time.Sleep(time.Minute)
 		w.requireSince(t, status.Retrying, edited, false)
 		w.requireWait(t, time.Minute)
+	})
+}
+
+// A new leader finds a restart refused, and then somebody holds it.
+func TestARestartThatWasRefusedFirstIsHeldSinceTheHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w, edited := takenOver(t, 42*time.Second)
+		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		settle(w)
+		w.requireSince(t, status.Retrying, edited, false)
+		time.Sleep(time.Hour)
+		w.controller.gate.holdEverything("an incident")
+		settle(w)
+		w.requireSince(t, status.Held, time.Now(), false)
 	})
 }
 
