@@ -266,6 +266,21 @@ func TestAHoldThatIsSetAgainIsTheLastWordAgain(t *testing.T) {
 	})
 }
 
+func TestAFailureWhosePodsRunAgainIsToldInThePast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web")
+		w.edited("a/c", "2")
+		settle(w)
+		w.fails(t, "a/web")
+		w.changed("a/web", wholeStatus)
+		w.controller.deliveries.look(t.Context(), deploymentNamed("a/web"))
+		const want = "all its pods run now, and it has recovered if they do so for 30s; it failed before: "
+		if failed := w.overview().Failed; failed.Total != 1 || !strings.HasPrefix(failed.Items[0].Text, want) {
+			t.Errorf("%+v", failed)
+		}
+	})
+}
+
 // The same page says when the halt began.
 func TestAFailureIsAsOldAsItWasSeenNotAsTheRestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

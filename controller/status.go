@@ -312,7 +312,7 @@ func (c *Controller) entry(s standing) status.Entry {
 	}
 	w := c.catalog.Workload(s.ref)
 	if w != nil && s.state == status.Unready {
-		e.Pods = podsOf(w)
+		e.Pods, e.Remedy = podsOf(w), status.LookAtPods
 	}
 	if w == nil || s.restart == nil && s.state != status.Rolling {
 		return e
@@ -328,6 +328,9 @@ func (c *Controller) entry(s standing) status.Entry {
 	}
 	if e.State == status.Failed && e.Reason == "" {
 		e.Text = c.deliveries.history.whyOf(s.ref)
+		if w.Rollout.IsWhole() {
+			e.Text = fmt.Sprintf("all its pods run now, and it has recovered if they do so for %s; it failed before: %s", c.deliveries.policy.Recovery(), e.Text)
+		}
 	}
 	return e
 }

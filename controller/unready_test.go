@@ -17,7 +17,7 @@ func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
 		t.Errorf("while all run: %s %q", got.State, got.Text)
 	}
 	w.changed("a/one", func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 })
-	if got := look(); got.State != status.Unready || got.Text != "not all of its pods run, and why is not known here" || got.Pods.Available != 2 || !got.Since.IsZero() {
+	if got := look(); got.State != status.Unready || got.Text != "not all of its pods run, and why is not known here" || got.Pods.Available != 2 || got.Remedy != status.LookAtPods || !got.Since.IsZero() {
 		t.Errorf("while one is missing: %s %q, %+v since %s", got.State, got.Text, got.Pods, got.Since)
 	}
 	if states := w.controller.ExplainConfig("configmap/a/c", time.Now()).States; states[status.Unready] != 1 || states[status.Settled] != 0 {

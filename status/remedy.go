@@ -19,6 +19,7 @@ const (
 	CreateConfig    Remedy = "create the config or key that is missing, or make the reference optional"
 	AllowInPolicy   Remedy = "let the controller's account do this in that policy"
 	ChangePolicy    Remedy = AllowInPolicy + ", or restart the workload by hand"
+	LookAtPods      Remedy = "list its pods with kubectl get pods, and see why one does not run with kubectl describe pod and kubectl logs"
 )
 
 // IsPolicy reports whether a policy or a webhook denied the request.

@@ -176,6 +176,9 @@ func (r *Restart) UntilStall(policy Policy, now time.Time) time.Duration {
 	return r.progressed.Add(policy.Deadline).Sub(now)
 }
 
+// Recovery is how long all pods must run until a restart that failed counts as delivered after all.
+func (p Policy) Recovery() time.Duration { return max(p.Soak, recoverySoak) }
+
 // recoverySoak is how long all pods must run at least until a restart that failed counts as delivered
 // after all. Pods that crash again and again run for a while in between.
 const recoverySoak = 30 * time.Second
@@ -190,7 +193,7 @@ func (r *Restart) LookAfterFailure(w *catalog.Workload, policy Policy, now time.
 	if r.whole.IsZero() {
 		return Judgement{Verdict: Rolling, Again: policy.deadline(w)} // the status changes earlier
 	}
-	if wait := r.whole.Add(max(policy.Soak, recoverySoak)).Sub(now); wait > 0 {
+	if wait := r.whole.Add(policy.Recovery()).Sub(now); wait > 0 {
 		return Judgement{Verdict: Rolling, Again: wait}
 	}
 	return Judgement{Verdict: Delivered}

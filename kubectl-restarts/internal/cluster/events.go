@@ -38,7 +38,7 @@ func (c *Cluster) Events(ctx context.Context, namespace, kind, name string) ([]f
 
 func (c *Cluster) newEvent(e *corev1.Event) facts.Event {
 	event := facts.Event{
-		At: latest(e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time), Type: e.Type, Reason: e.Reason, Message: e.Message, Count: e.Count,
+		At: latest(e.LastTimestamp.Time, e.EventTime.Time, e.FirstTimestamp.Time), Type: e.Type, Reason: e.Reason, Message: e.Message, Count: e.Count, First: latest(e.FirstTimestamp.Time),
 		Namespace: e.InvolvedObject.Namespace, On: c.kindOf(&e.InvolvedObject) + "/" + e.InvolvedObject.Name,
 	}
 	if e.Series != nil {

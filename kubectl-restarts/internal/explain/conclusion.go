@@ -74,6 +74,8 @@ func (in *Input) conclusion(now time.Time) string {
 		return fmt.Sprintf("%s lacks a config: %s.", name, in.lacks())
 	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
 		return fmt.Sprintf("%s: the record alone does not decide; when its pods started does, which the leader looks at if it may (%s).", name, decision.Reason)
+	case in.hasFailed() != nil:
+		return fmt.Sprintf("%s was restarted at %s, and not all of its pods run: %s.", name, ago(restarted, now), strings.TrimSuffix(in.hasFailed().Message, "."))
 	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, ago(restarted, now))
 	case w.Evict > 0 && w.Method() == catalog.ByEviction:
@@ -123,7 +125,7 @@ func (in *Input) atRest() string {
 	case len(in.Unreadable) > 0:
 		return fmt.Sprintf("%s may or may not be up to date, because you may not read all that it reads, such as %s%s.", name, facts.ConfigName(in.Unreadable[0]), in.wouldHold())
 	case w.LacksPods():
-		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s.", name, in.reservation(), in.pods())
+		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s. What helps: %s.", name, in.reservation(), in.pods(), status.LookAtPods)
 	}
 	return fmt.Sprintf("%s is up to date%s%s.", name, in.reservation(), in.wouldHold())
 }
@@ -156,24 +158,47 @@ func (in *Input) wouldHold() string {
 	return ""
 }
 
-// lastFailure returns what the last Event since the last restart says about why it does not follow; empty if there is none.
+// lastFailure returns what the last Event since the last restart says about why it does not follow, and since when at least
+// Events say so; empty if there is none.
 func (in *Input) lastFailure() (message string) {
 	restarted, _ := in.Workload.Restarted()
 	since, _ := time.Parse(time.RFC3339Nano, restarted) // zero if it never restarted
 	var failed *facts.Event
+	var first time.Time
 	for i := range in.Events { // the latest first
-		switch e := &in.Events[i]; {
-		case e.At.Before(since.Truncate(time.Second)):
-		case failed == nil && (e.Reason == facts.RestartFailed || e.Reason == facts.RestartBackoff):
-			failed = e
-		case e.EndsFailures() && (failed == nil || !e.At.Before(failed.At)):
+		e := &in.Events[i]
+		if e.At.Before(since.Truncate(time.Second)) || failed != nil && e.EndsFailures() && e.At.Before(failed.At) {
+			break
+		}
+		switch {
+		case e.EndsFailures():
 			return ""
+		case e.Reason != facts.RestartFailed && e.Reason != facts.RestartBackoff:
+			continue
+		case failed == nil:
+			failed = e
+		}
+		for _, at := range []time.Time{e.At, e.First} {
+			if !at.IsZero() && (first.IsZero() || at.Before(first)) {
+				first = at
+			}
 		}
 	}
 	if failed == nil {
 		return ""
 	}
-	return failed.Message
+	return fmt.Sprintf("%s (at least since %s)", strings.TrimSuffix(failed.Message, "."), first.UTC().Format(time.RFC3339))
+}
+
+// hasFailed returns the Event that says that the last restart has failed, nil if there is none, or all pods run.
+func (in *Input) hasFailed() *facts.Event {
+	restarted, _ := in.Workload.Restarted()
+	since, err := time.Parse(time.RFC3339Nano, restarted)
+	failed := in.lastOf(facts.RestartNotDelivered)
+	if failed == nil || err != nil || failed.At.Before(since.Truncate(time.Second)) || in.Workload.Rollout.IsWhole() {
+		return nil
+	}
+	return failed
 }
 
 // lastOf returns the last Event of a reason, nil if there is none.
@@ -224,7 +249,7 @@ func (in *Input) besides() (besides string) {
 		besides = ". Besides, " + lacks
 	}
 	if failed := in.lastFailure(); failed != "" {
-		besides += ". Besides, the last Event about an attempt says: " + strings.TrimSuffix(failed, ".")
+		besides += ". Besides, the last Event about an attempt says: " + failed
 	}
 	return besides
 }
@@ -255,7 +280,7 @@ func (in *Input) waits(configs []*catalog.Config) string {
 		return "it waits, probably because no replica of the controller leads" + in.besides()
 	}
 	if failed := in.lastFailure(); failed != "" {
-		return "the last Event about that says: " + strings.TrimSuffix(failed, ".")
+		return "the last Event about that says: " + failed
 	}
 	grace := "its grace period"
 	if w.GracePeriod != nil {

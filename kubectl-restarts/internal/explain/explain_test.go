@@ -115,17 +115,21 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"is rolling, or cannot: it was restarted at 2026-11-20T11:00:00Z (60m ago)": {func(in *explain.Input) {
 			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
 		}},
-		"has not restarted yet for what has changed in configmap/settings: nothing that you can see":                                                                                         {edited},
-		"has not restarted yet for what has changed in configmap/settings: the last Event about that says: cannot apply a config change, trying again: no restarts on a Friday.":             {edited, events("RestartFailed", "2026-11-20T11:46:46Z")},
-		"configmap/settings: nothing that you can see holds it back":                                                                                                                         {edited, events("RestartFailed", "2026-11-20T10:00:00Z"), func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:00:00Z" }},
-		"may or may not be up to date, because you may not read all that it reads, such as configmap/settings.":                                                                              {func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] }},
-		"it waits, probably because no replica of the controller leads. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday.": {edited, leads(false), events("RestartFailed", "2026-11-20T11:46:46Z")},
-		"or its turn, or the controller does not run, or has lost its permissions: look at its log.":                                                                                         {edited, leads(true)},
-		"or its turn, or the controller does not run.":                                                                                                                                       {edited},
-		"its grace period of 2m0s":             {edited, func(in *explain.Input) { in.Workload.GracePeriod = new(2 * time.Minute) }},
-		"the workload is held: migration":      {edited, policy(catalog.WorkloadPolicy{Hold: "migration"})},
-		"all restarts are held: incident":      {edited, func(in *explain.Input) { in.Halts.Hold = "incident" }},
-		"its window opens at 2026-11-20T22:00": {edited, policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"})},
+		"was restarted at 2026-11-20T11:00:00Z (60m ago), and not all of its pods run: failed 15s after it restarted: container c of pod web-1: CrashLoopBackOff; look with: kubectl logs.": {func(in *explain.Input) {
+			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
+			in.Events = []facts.Event{{At: now.Add(-time.Hour), Reason: "RestartNotDelivered", Message: "failed 15s after it restarted: container c of pod web-1: CrashLoopBackOff; look with: kubectl logs"}}
+		}},
+		"has not restarted yet for what has changed in configmap/settings: nothing that you can see":                                                                                                                               {edited},
+		"has not restarted yet for what has changed in configmap/settings: the last Event about that says: cannot apply a config change, trying again: no restarts on a Friday (at least since 2026-11-20T11:46:46Z).":             {edited, events("RestartFailed", "2026-11-20T11:46:46Z")},
+		"configmap/settings: nothing that you can see holds it back":                                                                                                                                                               {edited, events("RestartFailed", "2026-11-20T10:00:00Z"), func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:00:00Z" }},
+		"may or may not be up to date, because you may not read all that it reads, such as configmap/settings.":                                                                                                                    {func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] }},
+		"it waits, probably because no replica of the controller leads. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday (at least since 2026-11-20T11:46:46Z).": {edited, leads(false), events("RestartFailed", "2026-11-20T11:46:46Z")},
+		"or its turn, or the controller does not run, or has lost its permissions: look at its log.":                                                                                                                               {edited, leads(true)},
+		"or its turn, or the controller does not run.": {edited},
+		"its grace period of 2m0s":                     {edited, func(in *explain.Input) { in.Workload.GracePeriod = new(2 * time.Minute) }},
+		"the workload is held: migration":              {edited, policy(catalog.WorkloadPolicy{Hold: "migration"})},
+		"all restarts are held: incident":              {edited, func(in *explain.Input) { in.Halts.Hold = "incident" }},
+		"its window opens at 2026-11-20T22:00":         {edited, policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"})},
 		"the configmap/settings is held: approval": {func(in *explain.Input) {
 			in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
 		}},
@@ -426,7 +430,7 @@ func TestWithoutTheLeaderTheAnnotationSaysSinceWhenAWorkloadIsHeld(t *testing.T)
 }
 
 func TestARestartThatIsHeldAndRefusedIsExplainedWithBothUntilTheRefusalIsOver(t *testing.T) {
-	const refusal = ". Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday."
+	const refusal = ". Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday (at least since 2026-11-20T11:46:46Z)."
 	failed := events("RestartFailed", "2026-11-20T11:46:46Z")
 	resumed := func(message string) func(*explain.Input) {
 		return func(in *explain.Input) {
@@ -437,9 +441,15 @@ func TestARestartThatIsHeldAndRefusedIsExplainedWithBothUntilTheRefusalIsOver(t 
 		isRefused bool
 		adjust    []func(*explain.Input)
 	}{
-		"a hold":                    {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed}},
-		"a halt":                    {true, []func(*explain.Input){halted(halt), failed}},
-		"a window":                  {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"}), failed}},
+		"a hold":   {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed}},
+		"a halt":   {true, []func(*explain.Input){halted(halt), failed}},
+		"a window": {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"}), failed}},
+		"an Event of each leader": {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), func(in *explain.Input) {
+			failed(in)
+			in.Events[0].First = in.Events[0].At
+			in.Events[0].At = now
+			in.Events = append(in.Events, facts.Event{At: in.Events[0].First, Reason: "RestartFailed"}) // of the leader before
+		}}},
 		"a halt that is over":       {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt")}},
 		"nothing was due":           {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt. None is due any more")}},
 		"a refusal that is over":    {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("the controller may write to this workload again; its restart waits for something else")}},
@@ -456,7 +466,7 @@ func TestWhetherTheEditOfASecretMattersIsNotKnownWithoutTheLeader(t *testing.T) 
 	const want = "deployment/web in shop may have to restart: secret/db was edited at 2026-11-20T11:55:00Z, after its record was made, and only the leader can compare a Secret"
 	for end, adjust := range map[string]func(*explain.Input){
 		".": func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] },
-		"; an edit would be held: migration. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday.": func(in *explain.Input) {
+		"; an edit would be held: migration. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday (at least since 2026-11-20T11:56:00Z).": func(in *explain.Input) {
 			policy(catalog.WorkloadPolicy{Hold: "migration"})(in)
 			events("RestartFailed", "2026-11-20T11:56:00Z")(in)
 		},

@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -69,13 +70,13 @@ func (l *FromLeader) condition(workload string) string {
 	case l.Decision.Outcome == status.Undecided && (l.State == status.Deciding || l.State == status.Settled):
 		return fmt.Sprintf("%s has not been decided about yet: %s.", workload, l.Decision.Reason)
 	case l.State == status.Failed && l.Last != nil && l.Last.Why != "":
-		return fmt.Sprintf("%s has failed after its restart: %s.", workload, strings.TrimSuffix(l.Last.Why, "."))
+		return fmt.Sprintf("%s has failed after its restart: %s.", workload, strings.TrimSuffix(cmp.Or(l.Text, l.Last.Why), "."))
 	case l.Reason == "eviction":
 		return fmt.Sprintf("%s restarts by eviction, and no pod is evicted: %s.", workload, l.Text)
 	case l.State == status.Lacking:
 		return fmt.Sprintf("%s waits for no restart, but %s. Pods need it to start: without it, those that run go on, but no new one can start.%s", workload, l.Text, l.remedy())
 	case l.State == status.Unready:
-		return fmt.Sprintf("%s waits for no restart, but %s%s.", workload, strings.TrimSuffix(l.Text, "."), l.pods())
+		return fmt.Sprintf("%s waits for no restart, but %s%s.%s", workload, strings.TrimSuffix(l.Text, "."), l.pods(), l.remedy())
 	case l.isRolling() && l.Pods != nil:
 		return fmt.Sprintf("%s is %s%s%s.", workload, l.State, l.pods(), l.remark())
 	}

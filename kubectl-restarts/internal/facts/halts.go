@@ -124,7 +124,8 @@ const (
 	RestartFailed  = "RestartFailed"
 	RestartBackoff = "RestartBackoff"
 
-	RestartsResumed = "RestartsResumed" // they do not say so any more
+	RestartNotDelivered = "RestartNotDelivered"
+	RestartsResumed     = "RestartsResumed" // they do not say so any more
 
 	TooManyReferences = "TooManyReferences"
 	NotSupported      = "NotSupported"
@@ -156,8 +157,9 @@ type Event struct {
 	// Namespace and On name the object that it is about.
 	Namespace string `json:"-"`
 	On        string `json:"-"`
-	// Count is how often it happened.
-	Count int32 `json:"count"`
+	// Count is how often it happened, and First when for the first time, zero if that is not known.
+	Count int32     `json:"count"`
+	First time.Time `json:"first,omitzero"`
 }
 
 // Dates returns since when what is wrong is there at least: since the Event told of it. It is zero if the Event, which may be

@@ -117,8 +117,7 @@ type Report struct {
 
 // The reasons of the Events that matter here.
 const (
-	notDelivered = "RestartNotDelivered"
-	fanOut       = "FanOut"
+	fanOut = "FanOut"
 
 	missingConfig = "MissingConfig"
 	configFound   = "ConfigFound"
@@ -333,7 +332,7 @@ func (l *look) row(w *facts.Workload) Row {
 	if err != nil {
 		restarted = time.Time{}
 	}
-	failed, excess := l.since(w, notDelivered, restarted), l.events[about{w.Ref.Namespace, w.Name(), facts.TooManyReferences}]
+	failed, excess := l.since(w, facts.RestartNotDelivered, restarted), l.events[about{w.Ref.Namespace, w.Name(), facts.TooManyReferences}]
 	switch alone := w.LeftAlone(excess); {
 	case failed != nil && !w.Rollout.IsWhole():
 		row.State, row.Since, row.Why = Failed, failed.At, status.WithoutRemedy(failed.Message)
@@ -401,7 +400,7 @@ func (l *look) judge(w *facts.Workload, row *Row, restarted time.Time) {
 	case unknown != "":
 		row.State, row.Why = Unknown, unknown
 	case w.LacksPods():
-		row.State, row.Why = Unready, podsOf(w)
+		row.State, row.Why, row.Remedy = Unready, podsOf(w), status.LookAtPods
 	}
 }
 
