@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,6 +102,39 @@ func TestTheNextLeaderDatesNoFailureOfSeveral(t *testing.T) {
 		rows, restarts := standby.overview().Failed, standby.overview().Restarts.Items
 		if rows.Total != 1 || !rows.Items[0].Since.IsZero() || len(restarts) == 0 || restarts[0].Took != 0 {
 			t.Errorf("of several: %+v %+v", rows, restarts)
+		}
+	})
+}
+
+// The pods ran for a moment and crash since then, so the rollout was complete and needs no progress any more.
+func TestACanaryThatBreaksAroundATakeoverHaltsItsFanOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		leader, standby := twoLeaders(t, "a/web", "a/other")
+		for _, w := range []*world{leader, standby} {
+			w.edited("a/c", "2")
+		}
+		settle(leader)
+		canary := leader.restarted()[0]
+		completed := appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}
+		for _, available := range []int32{3, 0} {
+			time.Sleep(5 * time.Second)
+			leader.changed(canary, func(d *appsv1.Deployment) {
+				wholeStatus(d)
+				d.Status.AvailableReplicas, d.Status.Conditions = available, []appsv1.DeploymentCondition{completed}
+			})
+		}
+		time.Sleep(30 * time.Second) // nobody leads
+		pass, told := succeed(t, leader, standby)
+		standby.crashes(canary)
+		pass(time.Minute)
+		if failed := told(reasonNotDelivered); len(failed) != 2 || !strings.Contains(failed[0], "CrashLoopBackOff") { // on the workload and the config
+			t.Errorf("told of the failure: %q", failed)
+		}
+		if o := standby.overview(); o.Halts.Total != 1 || o.Held.Total != 1 || o.Failed.Total != 1 {
+			t.Errorf("%d halts, %d held, %d failed", o.Halts.Total, o.Held.Total, o.Failed.Total)
+		}
+		if got := standby.restarted(); len(got) != 1 {
+			t.Errorf("restarted %v, want the canary only", got)
 		}
 	})
 }
