@@ -55,7 +55,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		isMarked, unmarked = r.mark(ctx, view, contradicted)
 	}
 	if unmarked == nil && r.backlogs.noteNoMarkFails(w.Ref, isMarked) {
-		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, "the controller may write to this workload again; its restart waits for something else")
+		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, "the controller may write to this workload again; its restart waits for its "+waitName(answer.Reason))
 	}
 	return onlyRecord(errNotMarked, unmarked)
 }

@@ -145,7 +145,7 @@ func TestARestartThatWaitsForItsTurnAfterAGrantIsNotRefused(t *testing.T) {
 		if len(w.restarted()) != 1 || o.Retrying.Total != 0 || o.Waiting.Total != 1 || o.Waiting.Items[0].Error != "" || o.FanOuts.Items[0].Refused != 0 {
 			t.Errorf("restarted %q, retrying %+v, waiting %+v, fan-outs %+v", w.restarted(), o.Retrying, o.Waiting, o.FanOuts)
 		}
-		if events := told(reasonResumed); len(events) != 1 || !strings.Contains(events[0], "its restart waits for something else") {
+		if events := told(reasonResumed); len(events) != 1 || !strings.Contains(events[0], "its restart waits for its slow start") {
 			t.Errorf("told %q", events)
 		}
 		w.refuse = http.StatusForbidden

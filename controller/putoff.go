@@ -99,10 +99,13 @@ func describeEarlierWave(b gate.Blocker) string {
 	case b.Workload.Name == "":
 		return "an earlier wave was not over"
 	case b.Reason != "":
-		return fmt.Sprintf("wave %d is not over: %s waits for its %s", b.Wave, name, strings.ReplaceAll(string(b.Reason), "-", " "))
+		return fmt.Sprintf("wave %d is not over: %s waits for its %s", b.Wave, name, waitName(b.Reason))
 	case b.IsFailing:
 		return fmt.Sprintf("wave %d is not over: %s could not be restarted yet, and its Events say why", b.Wave, name)
 	default:
 		return fmt.Sprintf("wave %d is not over: %s rolls, or is about to", b.Wave, name)
 	}
 }
+
+// waitName names what a restart waits for, behind "its".
+func waitName(reason gate.Reason) string { return strings.ReplaceAll(string(reason), "-", " ") }

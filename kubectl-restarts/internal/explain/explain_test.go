@@ -452,7 +452,7 @@ func TestARestartThatIsHeldAndRefusedIsExplainedWithBothUntilTheRefusalIsOver(t 
 		}}},
 		"a halt that is over":       {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt")}},
 		"nothing was due":           {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt. None is due any more")}},
-		"a refusal that is over":    {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("the controller may write to this workload again; its restart waits for something else")}},
+		"a refusal that is over":    {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("the controller may write to this workload again; its restart waits for its hold")}},
 		"a refusal before it waits": {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:50:00Z" }}},
 	} {
 		got := explain.Explain(input(append([]func(*explain.Input){edited}, test.adjust...)...)).Conclusion

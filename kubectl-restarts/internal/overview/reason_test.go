@@ -78,7 +78,7 @@ func TestARestartThatIsHeldAndRefusedShowsBothUntilTheRefusalIsOver(t *testing.T
 	if row := look(); row.State != overview.OnHold || !strings.HasSuffix(row.Why, "audit; besides, the last attempt failed: frozen") || row.Remedy != status.AllowInPolicy {
 		t.Errorf("when no restart is known to be due: %+v", row)
 	}
-	events = append(events, event(0, "deployment/web", "RestartsResumed", "the controller may write to this workload again; its restart waits for something else"))
+	events = append(events, event(0, "deployment/web", "RestartsResumed", "the controller may write to this workload again; its restart waits for its hold"))
 	if row := look(); !strings.HasSuffix(row.Why, "audit") || row.Remedy != "" {
 		t.Errorf("when it is over: %+v", row)
 	}
