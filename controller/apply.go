@@ -30,7 +30,10 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 	}
 	view.Workload = w
 	edited, knowsAll := view.EditedAt(&decision) // without what the last restart was for, too
-	unseen := view.EditedBefore(&decision)
+	var unseen time.Time
+	if !w.Applied.Marked { // otherwise people may have held it all the time
+		unseen = view.EditedBefore(&decision)
+	}
 	r.deliveries.includeLeft(w, &decision)
 	now := time.Now()
 	contradicted := r.noteContradiction(view, decision, now)

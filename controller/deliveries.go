@@ -3,6 +3,7 @@ package controller
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
 
@@ -189,7 +190,7 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 		d.history.end(ref, restart.id, status.Unknown, "the workload is gone or no longer enabled", time.Now())
 		return
 	}
-	if _, knowsHalts := d.gate.knowsOfHalts(); restart.isFormer && !knowsHalts { // the former leader may have seen it fail
+	if restart.isFormer && !d.knowsEnough(restart) {
 		d.queue.AddAfter(ref, time.Second)
 		return
 	}
@@ -227,6 +228,18 @@ func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
 		return
 	}
 	d.report(w, restart, judgement)
+}
+
+// knowsEnough reports whether this process can judge a restart of a former leader, which may have seen it fail: it has read the
+// halts, and knows the content of the configs, without which a failure halts nothing, or cannot learn it.
+func (d *deliveries) knowsEnough(restart *rollingRestart) bool {
+	if _, knowsHalts := d.gate.knowsOfHalts(); !knowsHalts {
+		return false
+	}
+	d.mu.Lock()
+	isLate := time.Since(d.since) >= listPatience
+	d.mu.Unlock()
+	return isLate || !slices.ContainsFunc(configsOf(&restart.decision), func(config catalog.ConfigRef) bool { return !d.gate.knowsContent(config) })
 }
 
 // longestPlace is how long a restart keeps others from beginning, whatever its progress.
@@ -277,7 +290,7 @@ func configsOf(decision *catalog.Decision) (configs []catalog.ConfigRef) {
 // exist; empty if none does. The status of a pod does not show that if it is about a volume.
 func (d *deliveries) missing(w *catalog.Workload, decision *catalog.Decision) string {
 	for _, config := range configsOf(decision) {
-		if d.catalog.LacksRequired(w, config) {
+		if d.gate.knowsWhatExists(config.Kind, config.Namespace) && d.catalog.LacksRequired(w, config) {
 			return configName(config) + " does not exist, or lacks a key that the pod template requires"
 		}
 	}

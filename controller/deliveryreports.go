@@ -32,7 +32,9 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 		d.log.Info("restart is not followed any further", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason)
 		return
 	}
-	d.gate.recovered(w)
+	if d.gate.recovered(w) {
+		d.halts.wakeUp()
+	}
 	switch text := fmt.Sprintf("%s after it restarted: %s", took, describe(restart.decision)); {
 	case d.mend(w.Ref):
 		d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs again, "+text+". A restart before had failed")
@@ -97,8 +99,9 @@ func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, 
 	d.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRecovered, "runs after all, although a restart failed")
 	d.history.end(w.Ref, restart.id, status.Recovered, "", time.Now())
 	d.log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", after)
-	d.gate.recovered(w)
-	d.halts.wakeUp()
+	if d.gate.recovered(w) {
+		d.halts.wakeUp()
+	}
 }
 
 // reportOnConfigs reports a failed restart to the owners of the configs that it was for, who may not

@@ -1,6 +1,7 @@
 package controller
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -96,10 +97,11 @@ func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
 // notice if it runs after all. A restart from after that time is another one. The time may be that of another workload's failure.
 func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef, failed time.Time, isDated bool) {
 	w := d.catalog.Workload(ref)
-	if known := d.of(ref); known != nil && known.hasFailed {
+	if known := d.of(ref); w == nil || known != nil && known.hasFailed {
 		return
 	}
-	if w == nil || !w.Applied.Trusted || w.Applied.Reverted != nil || w.Applied.Written.After(failed) || w.Idle || w.Hold != catalog.NoHold || w.Deleting {
+	began := cmp.Or(deliveredAt(w), w.Applied.Written) // which is later if only a record was written since
+	if !w.Applied.Trusted || w.Applied.Reverted != nil || began.After(failed) || w.Idle || w.Hold != catalog.NoHold || w.Deleting {
 		return
 	}
 	decision := d.restartedFor(w)
@@ -109,7 +111,7 @@ func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.Config
 		return
 	}
 	restart := &rollingRestart{
-		Restart: delivery.Begin(w, w.Applied.WasWhole, w.Applied.Written), id: restartID(w), began: w.Applied.Written, decision: decision, hasFailed: true, failed: failed,
+		Restart: delivery.Begin(w, w.Applied.WasWhole, began), id: restartID(w), began: began, decision: decision, hasFailed: true, failed: failed,
 		isUnexplained: true, isUndated: !isDated,
 	}
 	d.gate.ended(ref, restart.id, false)

@@ -176,6 +176,11 @@ func (g *gatekeeper) missing(view *catalog.View) string {
 	})
 }
 
+// knowsContent reports whether the content of a config is known, or that it does not exist.
+func (g *gatekeeper) knowsContent(config catalog.ConfigRef) bool {
+	return g.knowsWhatExists(config.Kind, config.Namespace) && (!config.Kind.IsSecret() || g.catalog.ContentKey(config) != "")
+}
+
 // causes returns the configs that a restart delivers. If it has further causes than the decision names,
 // or none that it can name, it may deliver any of the configs that the workload reads.
 func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []gate.Cause {

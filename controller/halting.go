@@ -162,8 +162,8 @@ func (g *gatekeeper) contentGone(group catalog.ConfigRef, gone string) {
 	}
 }
 
-// recovered ends the halts of configs because a workload that failed runs with them after all.
-func (g *gatekeeper) recovered(w *catalog.Workload) {
+// recovered ends the halts of configs because a workload that failed runs with them after all, and reports whether there was one.
+func (g *gatekeeper) recovered(w *catalog.Workload) (hasEnded bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, config := range w.Configs() {
@@ -173,9 +173,11 @@ func (g *gatekeeper) recovered(w *catalog.Workload) {
 			}
 			for _, h := range g.ledger.Recovered(w.Ref, halted, reads) {
 				g.over(h, recovery(w.Ref, halted))
+				hasEnded = true
 			}
 		}
 	}
+	return hasEnded
 }
 
 // resume ends a halt of a config if its owner has asked for that with the id of the halt, and reports

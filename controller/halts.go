@@ -145,11 +145,12 @@ func (k *haltKeeper) syncBefore(ctx context.Context, end time.Time) error {
 	return k.sync(ctx)
 }
 
-// noteTried notes that what is kept was read, or cannot be: restarts need not wait for that. After a passing failure, the
-// next attempt may show that everything is held, and for haltsPatience any may show the halts of former leaders.
+// noteTried notes that what is kept was read, or cannot be: restarts need not wait for that. After a passing failure, such as a
+// refusal by an API server that has just started, the next attempt may show that everything is held, and for haltsPatience any
+// may show the halts of former leaders.
 func (k *haltKeeper) noteTried(err error, start time.Time) {
 	hasRead, isOver := areRead(err), time.Since(start) >= haltsPatience
-	if hasRead || isOver || isPermanent(err) {
+	if hasRead || isOver || isPermanent(err) && time.Since(start) >= keyPatience {
 		k.gate.setHaltsTried()
 	}
 	if hasRead || isOver {

@@ -28,6 +28,8 @@ type Status struct {
 	BrokenSince time.Time
 	// Problem is why the watch is broken, nil while it works.
 	Problem error
+	// RefusedSince is since when the API server has forbidden it, at each attempt; zero if it does not.
+	RefusedSince time.Time
 }
 
 // Up reports whether the watch has seen all objects and works.
@@ -36,7 +38,7 @@ func (s Status) Up() bool { return s.Synced && s.BrokenSince.IsZero() }
 // IsRefused reports whether the API server has refused the watch for so long that somebody has to do something about it.
 // A server that has just started may refuse what it allows a moment later.
 func (s Status) IsRefused(now time.Time) bool {
-	return apierrors.IsForbidden(s.Problem) && now.Sub(s.BrokenSince) >= time.Minute
+	return !s.RefusedSince.IsZero() && now.Sub(s.RefusedSince) >= time.Minute
 }
 
 // Remedy says what to do about the problem, empty if nobody needs to do anything.
@@ -119,7 +121,7 @@ func (w *Watch[T]) working() {
 	if w.status.Missing {
 		w.options.Log.Info("the resource is installed now, watching it", "resource", w.status.Resource, "namespace", w.status.Namespace)
 	}
-	w.status.Missing, w.status.BrokenSince, w.status.Problem = false, time.Time{}, nil
+	w.status.Missing, w.status.BrokenSince, w.status.Problem, w.status.RefusedSince = false, time.Time{}, nil, time.Time{}
 	if w.status.WorkingSince.IsZero() && !w.awaitsList {
 		w.status.WorkingSince = time.Now()
 	}
@@ -152,6 +154,12 @@ func (w *Watch[T]) broken(ctx context.Context, err error) {
 	}
 	w.placeLost = w.placeLost || time.Since(w.status.BrokenSince) >= longBreak
 	w.status.WorkingSince, w.status.Problem = time.Time{}, err
+	switch {
+	case !apierrors.IsForbidden(err):
+		w.status.RefusedSince = time.Time{}
+	case w.status.RefusedSince.IsZero():
+		w.status.RefusedSince = time.Now()
+	}
 	w.markTried()
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -25,23 +26,30 @@ func TestAStatusIsOneLine(t *testing.T) {
 }
 
 // An API server that has just started may refuse what it allows a moment later, and one that does not answer refuses nothing.
-func TestOnlyAWatchThatIsForbiddenForLongIsRefused(t *testing.T) {
-	now := time.Now()
-	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
-	for _, c := range []struct {
-		name    string
-		status  Status
-		refused bool
-	}{
-		{"works", Status{Synced: true}, false},
-		{"does not answer", Status{Synced: true, BrokenSince: now.Add(-time.Hour), Problem: errors.New("refused")}, false},
-		{"forbidden at first", Status{Synced: true, BrokenSince: now.Add(-time.Second), Problem: forbidden}, false},
-		{"forbidden for long", Status{Synced: true, BrokenSince: now.Add(-time.Hour), Problem: forbidden}, true},
-	} {
-		if refused := c.status.IsRefused(now); refused != c.refused {
-			t.Errorf("%s: refused %t", c.name, refused)
+func TestOnlyAWatchThatIsForbiddenAllTheTimeIsRefused(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := New(Options[string]{Log: slog.New(slog.DiscardHandler)})
+		forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "", nil)
+		for _, step := range []struct {
+			name    string
+			do      func()
+			refused bool
+		}{
+			{"no answer", func() { w.broken(t.Context(), errors.New("refused")) }, false},
+			{"forbidden after the outage", func() { w.broken(t.Context(), forbidden) }, false},
+			{"forbidden for an hour", func() { w.broken(t.Context(), forbidden) }, true},
+			{"no answer again", func() { w.broken(t.Context(), errors.New("refused")) }, false},
+			{"forbidden again", func() { w.broken(t.Context(), forbidden) }, false},
+			{"works", w.working, false},
+			{"forbidden after it has worked", func() { w.broken(t.Context(), forbidden) }, false},
+		} {
+			time.Sleep(time.Hour)
+			step.do()
+			if refused := w.Status().IsRefused(time.Now()); refused != step.refused {
+				t.Errorf("%s: refused %t", step.name, refused)
+			}
 		}
-	}
+	})
 }
 
 // A stream that begins with a list shows events only when the list is complete.

@@ -160,7 +160,7 @@ func TestAWatchThatCannotStartTriesAgainUntilItWorks(t *testing.T) {
 		got := s.watch.Status()
 		require(t, "problem", "list configmaps: it is Forbidden", got.Problem.Error())
 		got.Problem = nil
-		require(t, "status", Status{Resource: "configmaps", Namespace: "ns", BrokenSince: start}, got)
+		require(t, "status", Status{Resource: "configmaps", Namespace: "ns", BrokenSince: start, RefusedSince: start}, got)
 		require(t, "asked", 2, len(s.server.asked()))
 
 		s.pass(time.Minute)
@@ -195,7 +195,7 @@ func TestAWatchThatMayOnlyListIsBroken(t *testing.T) {
 		s.pass(time.Minute)
 		got := s.watch.Status()
 		got.Problem = nil
-		require(t, "status", Status{Resource: "configmaps", Synced: true, BrokenSince: start}, got)
+		require(t, "status", Status{Resource: "configmaps", Synced: true, BrokenSince: start, RefusedSince: start}, got)
 		require(t, "received first", "replace a@1,b@2 at 5", s.received[0])
 		require(t, "log", `level=WARN msg="cannot watch, trying again" resource=configmaps namespace="" error="it is Forbidden"`+"\n", s.log.String())
 	})

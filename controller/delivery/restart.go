@@ -84,7 +84,7 @@ const (
 // process that did not make it. If the clock of the other process was ahead, the restart began at the latest now.
 func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time, isRolling bool) {
 	began, err := time.Parse(time.RFC3339Nano, w.Timestamp)
-	isOurs := !began.Before(w.Applied.Written)
+	isOurs := !began.Before(w.Applied.Written) || len(w.Applied.RestartedFor) > 0 // which a later record keeps
 	if evicted, isByEviction := w.EvictedAt(); isByEviction {
 		began, err, isOurs = evicted, nil, true
 	}
