@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"sync"
+	"time"
 )
 
 // connections is a listener for clients that nobody has authenticated. It accepts every connection and keeps a limited
@@ -17,8 +18,8 @@ import (
 //   - answered: a request is complete, and its answer is not. Its age counts from when the request was complete, or the
 //     client last took a part of the answer.
 //
-// [connections.Accept] makes a connection waiting, [connections.serve] makes it answered and waiting again, and Close
-// ends it, from either state.
+// [connections.Accept] makes a connection waiting, [connections.serve] makes it answered and waiting again. Close makes it
+// waiting and leaves it open for a while, in which the client can read the rest, and then ends it.
 //
 // Invariant: at most limit connections are open. If there are as many and another one arrives, the oldest answered one
 // is closed if more than half of all are answered, and otherwise the oldest waiting one. So a new connection is safe
@@ -27,6 +28,8 @@ import (
 type connections struct {
 	net.Listener
 	limit int
+	// rest is how long a client has to read the rest of an answer when its connection is closed.
+	rest time.Duration
 
 	mu       sync.Mutex
 	open     map[*connection]struct{}
@@ -40,10 +43,15 @@ type connection struct {
 	of         *connections
 	isAnswered bool
 	since      int64 // the number of the event with which its age began
+	closing    sync.Once
 }
 
+// sendBuffer is how much of an answer the system keeps of a connection, in bytes, until the client has read it. The system
+// doubles it, and would let it grow to megabytes otherwise.
+const sendBuffer = 64 << 10
+
 func limitConnections(inner net.Listener, limit int) *connections {
-	return &connections{Listener: inner, limit: limit, open: make(map[*connection]struct{}, limit)}
+	return &connections{Listener: inner, limit: limit, rest: 5 * time.Second, open: make(map[*connection]struct{}, limit)}
 }
 
 // Accept implements [net.Listener].
@@ -51,6 +59,9 @@ func (l *connections) Accept() (net.Conn, error) {
 	inner, err := l.Listener.Accept()
 	if err != nil {
 		return nil, err
+	}
+	if tcp, isTCP := inner.(*net.TCPConn); isTCP {
+		_ = tcp.SetWriteBuffer(sendBuffer) // a connection that has failed needs no buffer
 	}
 	c := &connection{Conn: inner, of: l}
 	if leaving := l.admit(c); leaving != nil {
@@ -99,6 +110,14 @@ func (l *connections) remove(c *connection) {
 	}
 }
 
+// wait makes a connection waiting that was answered, and no younger.
+func (l *connections) wait(c *connection) {
+	if _, isOpen := l.open[c]; isOpen && c.isAnswered {
+		c.isAnswered = false
+		l.answered--
+	}
+}
+
 // become makes a connection answered or waiting, from now on.
 func (c *connection) become(isAnswered bool) {
 	c.of.mu.Lock()
@@ -125,12 +144,28 @@ func (c *connection) Write(part []byte) (int, error) {
 	return n, err
 }
 
-// Close implements [net.Conn].
+// Close implements [net.Conn]. A connection that was simply closed would count no more, and the system would keep it for
+// minutes if the client does not read what was sent.
 func (c *connection) Close() error {
+	c.closing.Do(func() {
+		_ = c.SetReadDeadline(time.Now()) // nobody reads any more
+		if tcp, isTCP := c.Conn.(*net.TCPConn); isTCP && tcp.CloseWrite() == nil {
+			c.of.mu.Lock()
+			c.of.wait(c)
+			c.of.mu.Unlock()
+			time.AfterFunc(c.of.rest, c.end)
+			return
+		}
+		c.end()
+	})
+	return nil
+}
+
+func (c *connection) end() {
 	c.of.mu.Lock()
 	c.of.remove(c)
 	c.of.mu.Unlock()
-	return c.Conn.Close()
+	c.abort()
 }
 
 // abort closes a connection without waiting for the client to read what was sent: until then the system would keep it,

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -191,4 +192,65 @@ func TestTheOldestAnswerThatNobodyReadsLeavesFirst(t *testing.T) {
 func has(l *connections, c *connection) bool {
 	_, isOpen := l.open[c]
 	return isOpen
+}
+
+// The system keeps what was sent until the client reads it, on this process's account, also of a connection that was closed.
+func TestAnAnswerThatNobodyReadsTakesLittleMemoryAndIsForgotten(t *testing.T) {
+	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, written := limitConnections(inner, 4), make(chan int, 1)
+	listener.rest = 100 * time.Millisecond
+
+	server := &http.Server{WriteTimeout: 200 * time.Millisecond, ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		total := 0
+		for err := error(nil); err == nil && total < 64<<20; {
+			var n int
+			n, err = w.Write(make([]byte, 16<<10))
+			total += n
+		}
+		written <- total
+	})}
+	go func() { _ = listener.serve(server) }() // until it is closed
+	defer func() { _ = server.Close() }()
+	client, err := (&net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
+		return raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4<<10) })
+	}}).DialContext(t.Context(), "tcp", inner.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if n := <-written; n > 512<<10 {
+		t.Errorf("the system has taken %d bytes that nobody reads", n)
+	}
+	for isOpen := true; isOpen; time.Sleep(time.Millisecond) { // ends with the time of the test otherwise
+		listener.mu.Lock()
+		isOpen = len(listener.open) > 0
+		listener.mu.Unlock()
+	}
+	if n, err := io.Copy(io.Discard, client); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("the client could read another %d bytes after that, and then: %v", n, err)
+	}
+}
+
+// A client that asks for no further answer gets the whole of the last one.
+func TestAnAnswerIsCompleteAlthoughTheConnectionIsClosedAfterIt(t *testing.T) {
+	listener := listen(t, 4)
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+listener.Addr().String()+"/large", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if n, err := io.Copy(io.Discard, response.Body); n != 64<<20 || err != nil {
+		t.Errorf("read %d bytes: %v", n, err)
+	}
 }

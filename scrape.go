@@ -7,7 +7,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -15,18 +14,17 @@ import (
 )
 
 // scrapeRest is how many times longer than it took to gather the metrics passes until they are gathered again, so that
-// scrapes take a fifth of a core at most.
+// scrapes take a fifth of a core at most. Until then the last ones are the answer: clients that waited would keep their
+// connections busy, and many of them would lock others out.
 const scrapeRest = 4
 
-// scrapes answers scrapes. It gathers and encodes the metrics for one client at a time. Clients that wait in the
-// meantime share the next result, which is as fresh as if each had its own: it is begun after they ask.
+// scrapes answers scrapes. It gathers and encodes the metrics for one client at a time. Clients that ask in the meantime, or
+// soon after, share a result.
 type scrapes struct {
 	gatherer prometheus.Gatherer
-	begun    atomic.Int64  // how many gatherings have begun
 	turn     chan struct{} // has an element while one of the clients gathers; guards the following fields
 
-	last int64     // the number of the gathering that produced the scrape
-	next time.Time // when the next one may begin
+	next time.Time // when the metrics may be gathered again
 	scrape
 }
 
@@ -59,23 +57,16 @@ func (s *scrapes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // get returns the metrics, or an error if the context ends before.
 func (s *scrapes) get(ctx context.Context) scrape {
-	before := s.begun.Load()
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return scrape{err: ctx.Err()}
 	}
 	defer func() { <-s.turn }()
-	if s.last > before {
+	begin := time.Now()
+	if begin.Before(s.next) {
 		return s.scrape
 	}
-	select {
-	case <-time.After(time.Until(s.next)):
-	case <-ctx.Done():
-		return scrape{err: ctx.Err()}
-	}
-	begin := time.Now()
-	s.last = s.begun.Add(1)
 	s.scrape = gather(s.gatherer)
 	s.next = time.Now().Add(scrapeRest * time.Since(begin))
 	return s.scrape
