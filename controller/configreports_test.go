@@ -322,6 +322,7 @@ func TestAHoldThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
 func TestAnEndOfAFanOutThatPanicsKeepsNoOthersFromBeingReported(t *testing.T) {
 	w := gradual(t, "a/web")
 	r := w.controller.reports
+	w.edited("a/without-readers", "1")
 	r.noteUnfinished(aConfig, time.Now())
 	r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "without-readers"}, time.Now())
 	r.isUndecided = func(ref catalog.WorkloadRef) bool { panic(ref) }
@@ -404,6 +405,24 @@ func TestTheEndOfAFanOutIsToldHoweverManyEventsOthersCause(t *testing.T) {
 	}
 }
 
+// Whoever forges records, or deletes configs whose Events wait, can begin as many as they like.
+func TestOnlySoManyFanOutsOfANamespaceAreRememberedAndNoneOfAConfigThatIsGone(t *testing.T) {
+	w := gradual(t, "a/web")
+	r := w.controller.reports
+	for i := range 2 * maxUnfinished {
+		r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "hostile", Name: fmt.Sprint(i)}, time.Now())
+	}
+	r.noteUnfinished(aConfig, time.Now())
+	if len(r.unfinished) != maxUnfinished+1 {
+		t.Errorf("%d fan-outs are remembered", len(r.unfinished))
+	}
+	r.isUndecided = func(catalog.WorkloadRef) bool { return true }
+	r.lookAtFanOuts(time.Now())
+	if _, isLeft := r.unfinished[aConfig]; !isLeft || len(r.unfinished) != 1 || len(r.unfinishedOf) != 1 {
+		t.Errorf("%d fan-outs are remembered, by namespace: %v", len(r.unfinished), r.unfinishedOf)
+	}
+}
+
 // Each reader may take long, and may read it through a filter of its own.
 func TestManyFanOutsWhoseEndsTakeLongDoNotHoldUpThoseOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -411,7 +430,9 @@ func TestManyFanOutsWhoseEndsTakeLongDoNotHoldUpThoseOfOthers(t *testing.T) {
 		r := w.controller.reports
 		r.limit = 0 // time for one
 		r.isUndecided = func(catalog.WorkloadRef) bool { return false }
+		w.edited("b/c", "1")
 		for i := range 100 {
+			w.edited(fmt.Sprint("a/", i), "1")
 			r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprint(i)}, time.Now())
 		}
 		r.lookAtFanOuts(time.Now())

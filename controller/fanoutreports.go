@@ -30,6 +30,8 @@ const (
 	countLimit = 200 * time.Millisecond
 	// maxReports is how many Events wait for their turn at most, and maxReportsOf those of one namespace.
 	maxReports, maxReportsOf = 2000, 50
+	// maxUnfinished is of how many fan-outs of a namespace the end is told: anybody can begin very many.
+	maxUnfinished = 1000
 )
 
 // fanOutReports creates Events on configs, for their owners, who may not be those of the workloads: how far
@@ -45,8 +47,10 @@ type fanOutReports struct {
 	of      map[string]int // how many wait, by namespace
 	// dropped has the namespaces of Events that were dropped since the last look.
 	dropped map[string]struct{}
-	// unfinished has when the fan-outs began whose progress may be the last that was reported.
-	unfinished map[catalog.ConfigRef]time.Time
+	// unfinished has when the fan-outs began whose progress may be the last that was reported: [maxUnfinished] of a namespace
+	// at most, which unfinishedOf counts.
+	unfinished   map[catalog.ConfigRef]time.Time
+	unfinishedOf map[string]int
 	// isUndecided reports whether it is not known yet whether a restart of a workload is due, or whether one that failed is
 	// delivered after all.
 	isUndecided func(catalog.WorkloadRef) bool
@@ -78,7 +82,7 @@ func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, lo
 	r := &fanOutReports{
 		gate: g, configs: configs, quarantine: q, log: log,
 		of: make(map[string]int), dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
-		unfinished: make(map[catalog.ConfigRef]time.Time), isUndecided: func(catalog.WorkloadRef) bool { return false },
+		unfinished: make(map[catalog.ConfigRef]time.Time), unfinishedOf: make(map[string]int), isUndecided: func(catalog.WorkloadRef) bool { return false },
 		shown: func(w *catalog.Workload) *catalog.Workload { return w }, limit: countLimit,
 	}
 	g.report = r.note
@@ -194,9 +198,16 @@ func (r *fanOutReports) reportProgress(p *gate.Progress) {
 func (r *fanOutReports) noteUnfinished(config catalog.ConfigRef, began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if known, found := r.unfinished[config]; !found || began.Before(known) {
-		r.unfinished[config] = began
+	known, found := r.unfinished[config]
+	switch {
+	case !found && r.unfinishedOf[config.Namespace] >= maxUnfinished:
+		return
+	case !found:
+		r.unfinishedOf[config.Namespace]++
+	case !began.Before(known):
+		return
 	}
+	r.unfinished[config] = began
 }
 
 // noteFormer notes that a former leader has restarted a workload at the given time, and may have reported the progress of the
@@ -233,12 +244,17 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 }
 
 // decided returns the fan-outs whose progress may be the last that was reported, if it is known of all readers whether they
-// restart.
+// restart. Nothing is told of a config that is gone.
 func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
 	r.mu.Lock()
 	decided := maps.Clone(r.unfinished)
 	r.mu.Unlock()
 	for config := range decided {
+		if r.gate.catalog.Config(config) == nil && r.gate.knowsWhatExists(config.Kind, config.Namespace) {
+			delete(decided, config)
+			r.noteOver(config)
+			continue
+		}
 		if !r.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() {
 			if r.mayBeDue(config) {
 				delete(decided, config)
@@ -316,7 +332,13 @@ func (o *outcome) text() string {
 func (r *fanOutReports) noteOver(config catalog.ConfigRef) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if _, found := r.unfinished[config]; !found {
+		return
+	}
 	delete(r.unfinished, config)
+	if r.unfinishedOf[config.Namespace]--; r.unfinishedOf[config.Namespace] == 0 {
+		delete(r.unfinishedOf, config.Namespace)
+	}
 }
 
 func (r *fanOutReports) mayBeDue(config catalog.ConfigRef) bool {
