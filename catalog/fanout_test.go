@@ -1,6 +1,10 @@
 package catalog
 
-import "testing"
+import (
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 func TestAnEditIsMissedOnlyIfItCameAfterTheRecordAndBeforeTheWatches(t *testing.T) {
 	recorded, edited := data{"a": "2", "b": "1"}, data{"a": "3", "b": "1"}
@@ -33,7 +37,7 @@ func TestAnEditIsMissedOnlyIfItCameAfterTheRecordAndBeforeTheWatches(t *testing.
 				s.config("web", test.before, 30)
 			}
 			missed := func() bool {
-				return s.catalog.MissedEdit(s.catalog.Workload(deploymentRef("web")), configMapRef("web"))
+				return s.catalog.MissedEdit(s.catalog.Workload(deploymentRef("web")), configMapRef("web"), new(Computed))
 			}
 			if missed() {
 				t.Error("the process that restarted has missed an edit")
@@ -49,5 +53,26 @@ func TestAnEditIsMissedOnlyIfItCameAfterTheRecordAndBeforeTheWatches(t *testing.
 				t.Errorf("missed: %t, want %t", got, test.want)
 			}
 		})
+	}
+}
+
+// Each takeover asks this about all restarts of the last minutes, before anybody may restart, and configs may be large.
+func TestThatAnEditWasMissedIsFoundWithOneChecksumForAllReaders(t *testing.T) {
+	c, _ := readersOfWeb(2, func(int) corev1.Container { return readsAll("web", false) })
+	known, readers := new(Computed), c.WorkloadsReferencing(configMapRef("web"))
+	for _, w := range readers {
+		w.RecordSeen = c.config(configMapRef("web")).Edits[0].Seen // no watch showed an edit since
+		if c.MissedEdit(w, configMapRef("web"), known) {
+			t.Error("an edit was missed")
+		}
+	}
+	if len(known.of) != 1 {
+		t.Fatalf("%d configs are remembered", len(known.of))
+	}
+	for _, computed := range known.of {
+		*computed.checksum++
+	}
+	if !c.MissedEdit(readers[0], configMapRef("web"), known) {
+		t.Error("the checksum was computed again")
 	}
 }

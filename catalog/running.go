@@ -79,11 +79,39 @@ type spread struct {
 	moment Sequence
 	// edits are those of the moment, or for 0 those that no watch showed; last is when the last of
 	// them happened.
-	edits []Edit
-	last  time.Time
-	// inData means that all keys are in the data. The checksum of all keys is computed once.
-	inData bool
-	all    *Checksum
+	edits    []Edit
+	last     time.Time
+	computed Computed
+}
+
+// Computed remembers the checksums of all keys of configs while many workloads are looked at one after the other: to compute
+// one takes as long as the config has keys. The zero value remembers none yet. Only one goroutine at a time may use it, and
+// not for longer than that, because it keeps configs that have changed.
+type Computed struct{ of map[*Config]*computed }
+
+type computed struct {
+	inData   bool // all keys are in the data
+	checksum *Checksum
+}
+
+// checksum returns the checksum of what selections let a workload see of a config.
+func (c *Computed) checksum(config *Config, selected []Selection, key ChecksumKey) Checksum {
+	if c.of == nil {
+		c.of = make(map[*Config]*computed)
+	}
+	whole := c.of[config]
+	if whole == nil {
+		whole = &computed{inData: !slices.ContainsFunc(config.Keys, func(key Key) bool { return key.Binary })}
+		c.of[config] = whole
+	}
+	seesAll := func(selection Selection) bool { return selection.Names == nil && (whole.inData || !selection.DataOnly) }
+	if !slices.ContainsFunc(selected, seesAll) {
+		return config.Checksum(selected, key)
+	}
+	if whole.checksum == nil {
+		whole.checksum = new(config.checksumOf(config.Keys, key))
+	}
+	return *whole.checksum
 }
 
 func newSpread(config *Config, moment Sequence, key ChecksumKey) *spread {
@@ -96,7 +124,6 @@ func newSpread(config *Config, moment Sequence, key ChecksumKey) *spread {
 	} else if len(s.edits) == 0 {
 		s.last = creation.At
 	}
-	s.inData = !slices.ContainsFunc(config.Keys, func(key Key) bool { return key.Binary })
 	return s
 }
 
@@ -121,34 +148,19 @@ func (s *spread) hasReached(w *Workload) bool {
 	if !found || ref.Kind.IsSecret() && (s.key.IsZero() || !w.isReadableWith(s.key)) {
 		return false
 	}
-	references := referencesTo(w.References, ref)
-	return s.concerns(w, references) && recorded == s.checksum(references)
+	selected := selections(referencesTo(w.References, ref)) // few, however many containers there are
+	return s.concerns(w, selected) && recorded == s.computed.checksum(s.config, selected, s.key)
 }
 
-func (s *spread) concerns(w *Workload, references []Reference) bool {
+func (s *spread) concerns(w *Workload, selected []Selection) bool {
 	if s.moment == 0 {
 		return s.isRestarted(w)
 	}
-	return slices.ContainsFunc(references, func(r Reference) bool {
-		return slices.ContainsFunc(s.edits, func(edit Edit) bool { return s.config.isVisible(edit, r.Keys) })
-	})
+	return slices.ContainsFunc(s.edits, func(edit Edit) bool { return s.config.isSeen(edit, selected) })
 }
 
 // isRestarted reports whether the workload restarted for the config after the last of the edits.
 func (s *spread) isRestarted(w *Workload) bool {
 	isFor := slices.ContainsFunc(w.Applied.RestartedFor, func(r Restarted) bool { return r.Config == s.config.Ref })
 	return isFor && !w.Applied.Written.Before(s.last.Truncate(time.Second))
-}
-
-// checksum returns the checksum of what the references see of the config.
-func (s *spread) checksum(references []Reference) Checksum {
-	selected := selections(references)
-	seesAll := func(selection Selection) bool { return selection.Names == nil && (s.inData || !selection.DataOnly) }
-	if !slices.ContainsFunc(selected, seesAll) {
-		return s.config.Checksum(selected, s.key)
-	}
-	if s.all == nil {
-		s.all = new(s.config.checksumOf(s.config.Keys, s.key))
-	}
-	return *s.all
 }

@@ -113,7 +113,7 @@ func TestARestartThatWasCompleteIsNotFollowedByTheNextLeader(t *testing.T) {
 		d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, 2
 		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}
 	})
-	w.controller.deliveries.resume(aWeb, time.Now().Add(5*time.Minute))
+	w.controller.deliveries.resume(aWeb, new(catalog.Computed), time.Now().Add(5*time.Minute))
 	if r := w.controller.deliveries.of(aWeb); r != nil {
 		t.Errorf("followed again, wasWhole %t", r.WasWhole)
 	}

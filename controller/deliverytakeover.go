@@ -16,14 +16,14 @@ import (
 
 // resume follows the restart of a workload that another process made a short while ago, if it may
 // not be complete.
-func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
-	w, known := d.catalog.Workload(ref), d.of(ref)
-	if w == nil || known != nil && known.IsOf(w) {
+func (d *deliveries) resume(ref catalog.WorkloadRef, known *catalog.Computed, now time.Time) {
+	w, followed := d.catalog.Workload(ref), d.of(ref)
+	if w == nil || followed != nil && followed.IsOf(w) {
 		return
 	}
 	began, isRolling := delivery.Resumes(w, d.policy, now)
 	if isRolling {
-		d.adopt(w, began, began, now)
+		d.adopt(w, d.restartedForWith(w, known), began, began, now)
 	}
 	if !began.IsZero() {
 		d.reports.noteFormer(w, began)
@@ -69,7 +69,7 @@ func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former madeRestart, now
 	evicted, _ := w.EvictedAt()
 	isLaterEviction := w.Evict > former.evict && !evicted.After(until)
 	if isLaterEviction || isLaterTimestamp(w.Timestamp, former.timestamp) && !isLaterTimestamp(w.Timestamp, until.Format(time.RFC3339Nano)) {
-		d.resume(ref, now)
+		d.resume(ref, new(catalog.Computed), now)
 	}
 }
 
@@ -82,10 +82,15 @@ func isLaterTimestamp(timestamp, former string) bool {
 
 // restartedFor returns what the record of a workload says about its last restart.
 func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
+	return d.restartedForWith(w, new(catalog.Computed))
+}
+
+// restartedForWith is restartedFor while many workloads are looked at.
+func (d *deliveries) restartedForWith(w *catalog.Workload, known *catalog.Computed) catalog.Decision {
 	decision := catalog.Decision{Outcome: catalog.Restart, MoreCauses: w.Applied.MoreRestartedFor()}
 	for _, r := range w.Applied.RestartedFor {
 		cause := catalog.Cause{Config: r.Config, Keys: r.Keys}
-		if !d.catalog.MissedEdit(w, r.Config) { // otherwise it is not part of the fan-out of that edit
+		if !d.catalog.MissedEdit(w, r.Config, known) { // otherwise it is not part of the fan-out of that edit
 			cause.Moments = d.catalog.MomentsUntil(r.Config, r.Keys, w.Applied.Written)
 		}
 		decision.Causes = append(decision.Causes, cause)
@@ -143,8 +148,9 @@ func (d *deliveries) resumeAll(now time.Time) {
 	d.mu.Lock()
 	d.since = now
 	d.mu.Unlock()
+	var known catalog.Computed
 	for _, ref := range d.catalog.Workloads() {
-		if !d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.resume(ref, now) }) {
+		if !d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.resume(ref, &known, now) }) {
 			d.forget(ref)
 			d.gate.forget(ref) // so that nobody waits for it
 		}

@@ -115,7 +115,7 @@ func (d *deliveries) followEviction(w *catalog.Workload, now time.Time) {
 	if restart := d.of(w.Ref); restart != nil && restart.IsOf(w) {
 		return
 	}
-	d.adopt(w, now, now, now)
+	d.adopt(w, d.restartedFor(w), now, now, now)
 }
 
 // followLeft follows a restart by eviction of which pods are left and that this process does not follow, however old it is:
@@ -129,12 +129,12 @@ func (d *deliveries) followLeft(w *catalog.Workload, now time.Time) {
 	if began.After(now) {
 		began = now
 	}
-	d.adopt(w, began, now, now)
+	d.adopt(w, d.restartedFor(w), began, now, now)
 }
 
-// adopt follows a restart that was made earlier and has made progress since, and makes the gate count it.
-func (d *deliveries) adopt(w *catalog.Workload, began, progressed, now time.Time) {
-	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), began: began, decision: d.restartedFor(w), isFormer: true, mayMend: !w.OwnRecord}
+// adopt follows a restart that was made earlier for what a decision says and has made progress since, and makes the gate count it.
+func (d *deliveries) adopt(w *catalog.Workload, decision catalog.Decision, began, progressed, now time.Time) {
+	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), began: began, decision: decision, isFormer: true, mayMend: !w.OwnRecord}
 	standing := gate.Unwell
 	if w.Applied.WasWhole {
 		standing = gate.Well

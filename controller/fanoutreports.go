@@ -214,7 +214,8 @@ func (r *fanOutReports) noteUnfinished(config catalog.ConfigRef, began time.Time
 // fan-out.
 func (r *fanOutReports) noteFormer(w *catalog.Workload, began time.Time) {
 	for _, restarted := range w.Applied.RestartedFor {
-		cause := r.gate.cause(&catalog.Cause{Config: restarted.Config})
+		policy := r.gate.catalog.PolicyOf(restarted.Config)
+		cause := r.gate.inGroup(gate.Cause{Config: restarted.Config, IsGradual: r.gate.isGradual(policy)})
 		if cause.IsGradual && !gate.IsGroup(cause.Group) {
 			r.noteUnfinished(cause.Config, began)
 		}

@@ -171,14 +171,25 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 // missing says which config does not exist that new pods of a workload need to start. It is empty if all do, or if that is
 // not known.
 func (g *gatekeeper) missing(view *catalog.View) string {
+	type kind struct {
+		catalog.ConfigKind
+		namespace string
+	}
+	known := make(map[kind]bool) // there may be very many configs, and many watches
 	return describeMissing(view, func(config catalog.ConfigRef) bool {
-		return g.knowsWhatExists(config.Kind, config.Namespace) && !view.MayBeUnwatched(config)
+		k := kind{config.Kind, config.Namespace}
+		isKnown, wasAsked := known[k]
+		if !wasAsked {
+			isKnown = g.knowsWhatExists(config.Kind, config.Namespace)
+			known[k] = isKnown
+		}
+		return isKnown && !view.MayBeUnwatched(config)
 	})
 }
 
 // knowsContent reports whether the content of a config is known, or that it does not exist.
 func (g *gatekeeper) knowsContent(config catalog.ConfigRef) bool {
-	return g.knowsWhatExists(config.Kind, config.Namespace) && (!config.Kind.IsSecret() || g.catalog.ContentKey(config) != "")
+	return g.knowsWhatExists(config.Kind, config.Namespace) && (!g.catalog.HasConfig(config) || g.hasContent(config))
 }
 
 // causes returns the configs that a restart delivers. If it has further causes than the decision names,
@@ -191,9 +202,13 @@ func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []g
 	if len(decision.Causes) > 0 && decision.MoreCauses == 0 {
 		return causes
 	}
+	named := make(map[catalog.ConfigRef]struct{}, len(causes))
+	for i := range causes {
+		named[causes[i].Config] = struct{}{}
+	}
 	for _, config := range w.Configs() {
-		isNamed := func(c gate.Cause) bool { return c.Config == config }
-		if policy := g.catalog.PolicyOf(config); !w.IgnoresBy(config, &policy) && !slices.ContainsFunc(causes[:len(decision.Causes)], isNamed) {
+		_, isNamed := named[config]
+		if policy := g.catalog.PolicyOf(config); !isNamed && !w.IgnoresBy(config, &policy) {
 			causes = append(causes, g.inGroup(gate.Cause{Config: config, IsGradual: g.isGradual(policy)}))
 		}
 	}

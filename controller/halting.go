@@ -76,7 +76,7 @@ func (g *gatekeeper) failureOf(w *catalog.Workload, id string, cause *catalog.Ca
 	keys := haltedKeys(cause)
 	content := g.catalog.ContentID(cause.Config, keys)
 	g.ofCurrent(w.Ref, id, func() { isDelivered = g.ledger.IsPartOf(w.Ref, cause.Config) })
-	isDelivered = isDelivered && content != "" && !g.catalog.MissedEdit(w, cause.Config) &&
+	isDelivered = isDelivered && content != "" && !g.catalog.MissedEdit(w, cause.Config, new(catalog.Computed)) &&
 		!g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) // which comes last
 	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content, Key: g.catalog.ContentKey(cause.Config)}, isDelivered
 }
@@ -98,6 +98,14 @@ func haltedKeys(cause *catalog.Cause) []string {
 // content has broken. Their grace period may be much longer.
 const firstPatience = time.Minute
 
+// hasContent reports whether the content of a config that exists has an id, without making it, which takes long for a large one.
+func (g *gatekeeper) hasContent(config catalog.ConfigRef) bool {
+	if config.Kind.IsPerPod() {
+		return g.catalog.ContentID(config, nil) != ""
+	}
+	return !config.Kind.IsSecret() || g.catalog.ContentKey(config) != ""
+}
+
 // contentChanged ends the halts of a config for keys that have changed. The workloads that the former
 // content has broken go first. The contents are compared without the lock, because that takes time.
 func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
@@ -106,7 +114,7 @@ func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
 		return
 	}
 	contents := g.haltedContents(config)
-	if len(contents) == 0 || g.catalog.HasConfig(config) && g.catalog.ContentID(config, nil) == "" {
+	if len(contents) == 0 || g.catalog.HasConfig(config) && !g.hasContent(config) {
 		return // there are no halts, or the key of Secrets is not known yet
 	}
 	isOver, key := make(map[string]bool), g.catalog.ContentKey(config)
