@@ -74,10 +74,8 @@ func (in *Input) conclusion(now time.Time) string {
 		return fmt.Sprintf("%s lacks a config: %s.", name, in.lacks())
 	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
 		return fmt.Sprintf("%s: the record alone does not decide; when its pods started does, which the leader looks at if it may (%s).", name, decision.Reason)
-	case in.hasFailed() != nil:
-		return fmt.Sprintf("%s was restarted at %s, and not all of its pods run: %s.", name, ago(restarted, now), strings.TrimSuffix(in.hasFailed().Message, "."))
-	case restarted != "" && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
-		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", name, ago(restarted, now))
+	case in.rolls(now) != "":
+		return in.rolls(now)
 	case w.Evict > 0 && w.Method() == catalog.ByEviction:
 		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, now))
 	}
@@ -188,6 +186,18 @@ func (in *Input) lastFailure() (message string) {
 		return ""
 	}
 	return fmt.Sprintf("%s (at least since %s)", strings.TrimSuffix(failed.Message, "."), first.UTC().Format(time.RFC3339))
+}
+
+// rolls says that not all pods run since the last restart, and why if an Event does; empty if that is not the case.
+func (in *Input) rolls(now time.Time) string {
+	restarted, _ := in.Workload.Restarted()
+	switch failed := in.hasFailed(); {
+	case failed != nil:
+		return fmt.Sprintf("%s was restarted at %s, and not all of its pods run: %s.", in.name(), ago(restarted, now), strings.TrimSuffix(failed.Message, "."))
+	case restarted != "" && !in.Workload.Rollout.IsWhole() && !in.Workload.Rollout.ByPods:
+		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", in.name(), ago(restarted, now))
+	}
+	return ""
 }
 
 // hasFailed returns the Event that says that the last restart has failed, nil if there is none, or all pods run.
