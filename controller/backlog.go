@@ -215,7 +215,7 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 		w.putOffSince = now
 		if h := answer.Halt; h != nil && h.IsFormer() && h.Since.Before(now) {
 			w.putOffSince = h.Since // the former leader held it
-		} else if w.isInherited && !w.due && w.owed.Before(now) {
+		} else if w.isInherited && w.owed.Before(now) {
 			w.putOffSince = w.owed // likewise, or nobody led
 		}
 	}
@@ -241,9 +241,9 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 func (w *backlog) noteHeld(reason gate.Reason, now time.Time) {
 	switch {
 	case !reason.IsHold(), w.putOff.IsHold():
-	case w.putOff == "":
+	case w.putOff == "" && !w.due:
 		w.heldSince = w.putOffSince
-	default:
+	default: // also if attempts failed before
 		w.heldSince = now
 	}
 }

@@ -167,6 +167,8 @@ func TestATurnAfterATakeoverDatesNothing(t *testing.T) {
 	if s := standingOfBacklog(aWeb, &w); s.state != status.Retrying || !s.since.Equal(edited) || !s.atLeast {
 		t.Errorf("%+v", s)
 	}
+	b.putOff(aWeb, nil, gate.Answer{Reason: gate.SlowStart}, now.Add(2*time.Second)) // another one has its turn again
+	b.noteDue(aWeb, false, now.Add(3*time.Second))
 	if waits := b.longestWaits(began.Add(time.Minute)); waits[aWeb.Namespace] != 61*time.Minute {
 		t.Errorf("it waits %v, want since the edit", waits)
 	}
