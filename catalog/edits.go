@@ -161,6 +161,20 @@ func (c *Catalog) EditedAt(ref ConfigRef, moment Sequence) time.Time {
 	return c.Config(ref).editedAt(moment)
 }
 
+// EditedBeforeWatching returns when the last edit of a config was made that no watch showed, zero if none is known.
+func (c *Catalog) EditedBeforeWatching(ref ConfigRef) (last time.Time) {
+	config := c.Config(ref)
+	if config == nil {
+		return last
+	}
+	for _, edit := range config.Edits {
+		if edit.Seen == 0 && edit.At.After(last) {
+			last = edit.At
+		}
+	}
+	return last
+}
+
 // EditedAt returns when the first of the edits was made that a restart is for, as far as a watch showed them; the zero value
 // if it showed none. It also reports whether a watch showed all of them; the others may be earlier.
 func (v *View) EditedAt(d *Decision) (first time.Time, knowsAll bool) {

@@ -124,6 +124,9 @@ func TestAWaitOfWhichTheAPIServerDatesTheEditCountsFromThere(t *testing.T) {
 		settle(w)
 		w.requireSince(t, status.Retrying, edited, true)
 		w.requireWait(t, time.Minute)
+		if fanOuts := w.overview().FanOuts.Items; len(fanOuts) != 1 || !fanOuts[0].AtLeast || fanOuts[0].Since.Sub(edited).Abs() > time.Second {
+			t.Errorf("the fan-out began with the edit: %+v", fanOuts)
+		}
 	})
 }
 

@@ -437,11 +437,15 @@ func (g *gatekeeper) addHalts(list *status.Shortlist[*gate.Halt], config catalog
 // fanOutOf must be called with the lock held.
 func (g *gatekeeper) fanOutOf(p gate.Progress) status.FanOut {
 	since, edited := p.Since, g.catalog.EditedAt(p.FanOut.Config, p.FanOut.Moment)
+	atLeast := edited.IsZero() && p.Since.Sub(g.began) < atStart
+	if atLeast {
+		edited = g.catalog.EditedBeforeWatching(p.FanOut.Config)
+	}
 	if edited.Before(g.began) && !edited.IsZero() {
 		since = edited // under a former leader
 	}
 	return status.FanOut{
-		Config: p.FanOut.Config.String(), Beginning: status.Beginning{Since: since.UTC(), AtLeast: edited.IsZero() && p.Since.Sub(g.began) < atStart},
+		Config: p.FanOut.Config.String(), Beginning: status.Beginning{Since: since.UTC(), AtLeast: atLeast},
 		Total: p.Total(), Delivered: p.Done(), Rolling: p.UnderWay, Waiting: p.Waiting, Refused: p.Refused, Unserved: p.Unserved,
 	}
 }
