@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -69,8 +70,9 @@ type ConfigPolicy struct {
 	MarkedAfter Sequence
 	// Urgent is the id of the content that must not wait; see [Catalog.ContentID].
 	Urgent string
-	// Resume is the id of the halt to end.
-	Resume string
+	// Resume is the id of the halt to end, and ResumeSet when it was set, zero if the managed fields do not say.
+	Resume    string
+	ResumeSet time.Time
 	// Problem is as in [WorkloadPolicy].
 	Problem string
 }
@@ -200,6 +202,9 @@ func readConfigPolicy(meta *metav1.ObjectMeta) *ConfigPolicy {
 		Resume:  r.text(ResumeAnnotation, maxID),
 	}
 	policy.HoldSet = holdTimeOf(meta, policy.Hold)
+	if policy.Resume != "" {
+		policy.ResumeSet = earliest(ownershipOf(meta).ofAnnotation(ResumeAnnotation))
+	}
 	policy.Problem = r.problem()
 	return unlessZero(policy)
 }

@@ -28,6 +28,10 @@ func TestARestartThatLacksAConfigWaitsThroughAnOutageAndOneRefusal(t *testing.T)
 		w := lacking(t, "a/one")
 		cms := w.watches["configmaps"]
 		w.controller.gate.knowsWhatExists = watches{cms}.knowWhatExists
+		listed := corev1.ConfigMapList{
+			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"},
+			Items: []corev1.ConfigMap{*w.configMaps["a/c"]}, // not b
+		}
 		var mode atomic.Int32 // 0 works, 1 down, 2 forbidden
 		w.answer = func(r *http.Request) (int, any) {
 			q := r.URL.Query()
@@ -49,13 +53,7 @@ func TestARestartThatLacksAConfigWaitsThroughAnOutageAndOneRefusal(t *testing.T)
 			case q.Has("sendInitialEvents"):
 				return st(apierrors.NewInvalid(schema.GroupKind{}, "", nil))
 			case !q.Has("watch"):
-				l := corev1.ConfigMapList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
-				for n, cm := range w.configMaps {
-					if n != "a/b" {
-						l.Items = append(l.Items, *cm)
-					}
-				}
-				return http.StatusOK, l
+				return http.StatusOK, listed
 			}
 			return st(apierrors.NewServiceUnavailable("")) // the stream never opens: the API server goes away
 		}

@@ -224,12 +224,16 @@ func (r *fanOutReports) noteFormer(w *catalog.Workload, began time.Time) {
 
 // reportFinished reports a fan-out that reached everybody. One that did not is superseded or halted.
 func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
-	took := now.Sub(p.Since).Round(time.Second)
+	began := r.gate.beginningOf(*p)
+	took := now.Sub(began.Since).Round(time.Second).String()
+	if began.AtLeast {
+		took = "at least " + took
+	}
 	if p.Unserved > 0 {
-		r.log.Info("fan-out is over", "config", p.FanOut.Config, "delivered", p.Delivered, "unserved", p.Unserved, "after", took.String())
+		r.log.Info("fan-out is over", "config", p.FanOut.Config, "delivered", p.Delivered, "unserved", p.Unserved, "after", took)
 		return
 	}
-	r.log.Info("fan-out is finished", "config", p.FanOut.Config, "delivered", p.Delivered, "after", took.String())
+	r.log.Info("fan-out is finished", "config", p.FanOut.Config, "delivered", p.Delivered, "after", took)
 	text := fmt.Sprintf("finished: %d delivered in %s", p.Delivered, took)
 	if others := p.Proven - p.Delivered; others > 0 { // a former leader may have restarted them, so it may have begun earlier
 		text = fmt.Sprintf("finished: %d delivered; %d more ran with it before", p.Delivered, others)

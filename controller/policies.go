@@ -62,10 +62,11 @@ func (g *gatekeeper) problemOfResume(ref catalog.ConfigRef, id string) string {
 	if id == "" { // as nearly always
 		return ""
 	}
+	set := g.catalog.PolicyOf(ref).ResumeSet
 	names := append(g.catalog.NamesElsewhere(ref), ref, gate.GroupOf(ref.Kind, ref.Name))
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return gate.ProblemOfResume(ref, id, func(yield func(*gate.Halt) bool) {
+	return gate.ProblemOfResume(ref, id, set, func(yield func(*gate.Halt) bool) {
 		for _, name := range names {
 			for _, h := range g.ledger.HaltsOf(name) {
 				if !yield(h) {

@@ -434,6 +434,13 @@ func (g *gatekeeper) addHalts(list *status.Shortlist[*gate.Halt], config catalog
 	}
 }
 
+// beginningOf says when a fan-out began, or at least.
+func (g *gatekeeper) beginningOf(p gate.Progress) status.Beginning {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.fanOutOf(p).Beginning
+}
+
 // fanOutOf must be called with the lock held.
 func (g *gatekeeper) fanOutOf(p gate.Progress) status.FanOut {
 	since, edited := p.Since, g.catalog.EditedAt(p.FanOut.Config, p.FanOut.Moment)

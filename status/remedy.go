@@ -18,7 +18,7 @@ const (
 	GrantPermission Remedy = "the controller lacks this permission: apply " + manifest
 	CreateConfig    Remedy = "create the config or key that is missing, or make the reference optional"
 	AllowInPolicy   Remedy = "let the controller's account do this in that policy"
-	ChangePolicy    Remedy = AllowInPolicy + ", or restart the workload by hand"
+	ChangePolicy    Remedy = AllowInPolicy + ", or restart the workload by hand if it lets you"
 	LookAtPods      Remedy = "list its pods with kubectl get pods, and see why one does not run with kubectl describe pod and kubectl logs"
 )
 

@@ -45,7 +45,7 @@ func TestWhatAPolicyDeniesATypoAndAHoldAreToldOnThePageAndByThePlugin(t *testing
 	s.awaitEvent(web, "RestartFailed", "trying again: patch deployment/"+s.namespace+"/web: ")
 	s.awaitPage(page, "/", regexp.MustCompile(`1 retrying(?s:.*)web\s*retrying\s*patch .*`+denial+`; let the controller.*s account do this .*failed attempts: \d+`))
 	s.awaitPlugin(regexp.MustCompile(`says: 1 retrying, 1 held\.\n(?s:.*)deployment/web +retrying .*policy '\S+' denies it: `+denial+`\n(?s:.*)What helps deployment/web: let the controller`), "status", leader)
-	s.awaitPlugin(regexp.MustCompile(`and the next attempt (is under way|follows at .*): patch .*`+denial+`\. What helps: let the controller's account do this in that policy, or restart the workload by hand\.\n`), "explain", "deployment/web", leader)
+	s.awaitPlugin(regexp.MustCompile(`and the next attempt (is under way|follows at .*): patch .*`+denial+`\. What helps: let the controller's account do this in that policy, or restart the workload by hand if it lets you\.\n`), "explain", "deployment/web", leader)
 	s.must(s.controller.Kill())
 	s.awaitPlugin(regexp.MustCompile(`1 not applied, 1 held.*\n(?s:.*)deployment/web +not applied .*`+denial), "status", leader)
 	s.awaitPlugin(regexp.MustCompile(`has not restarted yet for what has changed in configmap/settings: (?s:.*)RestartFailed .*`+denial), "explain", "deployment/web", leader)

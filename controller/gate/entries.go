@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"iter"
+	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
 )
@@ -53,9 +54,10 @@ func ResumeCommand(config catalog.ConfigRef, id string) string {
 }
 
 // ProblemOfResume describes why the id in an annotation of a config resumes nothing although restarts for the config are
-// halted; empty if they are not, or if the id is that of a halt. The halts are those of the config, also under its names in
-// other namespaces, and those of its group.
-func ProblemOfResume(ref catalog.ConfigRef, id string, halts iter.Seq[*Halt]) string {
+// halted; empty if they are not, if the id is that of a halt, or if it was set before the halt began: then it is that of an earlier
+// one, probably. The time is zero if it is not known. The halts are those of the config, also under its names in other
+// namespaces, and those of its group.
+func ProblemOfResume(ref catalog.ConfigRef, id string, set time.Time, halts iter.Seq[*Halt]) string {
 	if id == "" {
 		return ""
 	}
@@ -69,7 +71,7 @@ func ProblemOfResume(ref catalog.ConfigRef, id string, halts iter.Seq[*Halt]) st
 			active = h
 		}
 	}
-	if active == nil {
+	if active == nil || !set.IsZero() && set.Before(active.Since.Truncate(time.Second)) {
 		return ""
 	}
 	return fmt.Sprintf("annotation %s: %.40q ends no halt of this config. To end the halt %s: %s",

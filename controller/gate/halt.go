@@ -22,7 +22,7 @@ type Halt struct {
 	Key string
 	// Failed are the first workloads that failed. If one of them runs after all, the halt ends.
 	Failed []catalog.WorkloadRef
-	// Evidence is what the first of them showed.
+	// Evidence is what that one of them showed with which the halt began.
 	Evidence Evidence
 	// Since is when the halt began. Resumed is when a person resumed the restarts, zero if nobody did:
 	// that forgives failures of restarts from before, and no later ones.
@@ -214,6 +214,9 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	}
 	if !h.isActive && l.isEnough(h) {
 		h.ID, h.Since, h.Resumed = id, now, time.Time{}
+		if failure.Evidence != (Evidence{}) {
+			h.Evidence = failure.Evidence
+		}
 		l.activate(h, true)
 	}
 	if !h.isActive {

@@ -211,8 +211,8 @@ func TestResumingForgivesPastFailuresAndNoLaterOnes(t *testing.T) {
 	if h := b.Fail(&past, "h3", b.now); h != nil {
 		t.Error("a recovery took back what was forgiven:", h)
 	}
-	later := Failure{Workload: workload("a", "later"), Config: config("c"), Content: "bad", Began: b.now}
-	if h := b.Fail(&later, "h4", b.now); h == nil || h.ID != "h4" || !h.Resumed.IsZero() {
+	later := Failure{Workload: workload("a", "later"), Config: config("c"), Content: "bad", Began: b.now, Evidence: Evidence{Pod: "later-1"}}
+	if h := b.Fail(&later, "h4", b.now); h == nil || h.ID != "h4" || !h.Resumed.IsZero() || h.Evidence.Pod != "later-1" {
 		t.Errorf("a later failure did not halt: %+v", h)
 	}
 	b.expect(Halted, due("second"))

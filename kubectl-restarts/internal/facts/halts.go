@@ -55,7 +55,7 @@ func (h *Halts) wrongResume(config *catalog.Config) string {
 	if config.Policy == nil {
 		return ""
 	}
-	return gate.ProblemOfResume(config.Ref, config.Policy.Resume, func(yield func(*gate.Halt) bool) {
+	return gate.ProblemOfResume(config.Ref, config.Policy.Resume, config.Policy.ResumeSet, func(yield func(*gate.Halt) bool) {
 		for _, halts := range [][]gate.Halt{h.Active, h.resumed} {
 			for i := range halts {
 				if halt := &halts[i]; (halt.Config.Source() == config.Ref || Concerns(halt, config.Ref)) && !yield(halt) {

@@ -1,0 +1,32 @@
+package gate
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// What a person has set before a halt began ended an earlier one, probably.
+func TestAnIDOfAnEarlierHaltIsNoMistake(t *testing.T) {
+	began := time.Date(2026, 5, 1, 12, 0, 0, 500, time.UTC)
+	config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}
+	halts := []*Halt{{ID: "present", Config: config, Since: began}}
+	for name, c := range map[string]struct {
+		id      string
+		set     time.Time
+		mistake bool
+	}{
+		"the present one":          {"present", began.Add(time.Minute), false},
+		"set before it began":      {"earlier", began.Add(-time.Minute), false},
+		"set after it began":       {"earlier", began.Add(time.Minute), true},
+		"set in the same second":   {"earlier", began.Truncate(time.Second), true},
+		"it is not known when":     {"earlier", time.Time{}, true},
+		"nothing is to be resumed": {"", time.Time{}, false},
+	} {
+		if problem := ProblemOfResume(config, c.id, c.set, slices.Values(halts)); (problem != "") != c.mistake {
+			t.Errorf("%s: %q", name, problem)
+		}
+	}
+}
