@@ -293,6 +293,8 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Tim
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
 	switch w.due = true; {
+	case w.isDeliberate() && !w.isHeldForLong() && w.failure.problem != "" && !w.failure.isMark():
+		w.owed = w.failure.since // a refused one is as late as before, whoever had the turn meanwhile
 	case w.isDeliberate() && w.isInherited && !w.isHeldForLong() && now.Sub(b.began) < lastingWait:
 		w.owed = w.putOffSince
 	case w.isDeliberate(), w.owed.IsZero():

@@ -172,6 +172,11 @@ func TestATurnAfterATakeoverDatesNothing(t *testing.T) {
 	if waits := b.longestWaits(began.Add(time.Minute)); waits[aWeb.Namespace] != 61*time.Minute {
 		t.Errorf("it waits %v, want since the edit", waits)
 	}
+	b.putOff(aWeb, nil, gate.Answer{Reason: gate.SlowStart}, began.Add(time.Hour))
+	b.noteDue(aWeb, false, began.Add(time.Hour+time.Minute))
+	if waits := b.longestWaits(began.Add(2 * time.Hour)); waits[aWeb.Namespace] != 3*time.Hour {
+		t.Errorf("it waits %v, want since the edit also after a long turn of another one", waits)
+	}
 	for name, wait := range map[string]struct {
 		reason gate.Reason
 		until  time.Duration

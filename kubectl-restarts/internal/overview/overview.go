@@ -417,11 +417,30 @@ func (l *look) due(w *facts.Workload, row *Row, restarted time.Time) {
 		if halt := answer.Halt; halt != nil && halt.Since.After(row.Since) { // before that, it waited for others
 			row.Since, row.AtLeast = halt.Since, false
 		}
+		if set := l.holdSet(w); answer.Reason == gate.Hold && set.At.After(row.Since) { // likewise
+			row.Since, row.AtLeast = set.At, !set.IsExact
+		}
 	} else if slowed := l.since(w, facts.RestartBackoff, restarted); slowed != nil {
 		row.State, row.Why = Slowed, slowed.Message
 	} else if failed := l.refused(w, restarted); failed != nil {
 		row.State, row.Why = NotApplied, "the last attempt failed: "+facts.FailureIn(failed.Message)
 	}
+}
+
+// holdSet returns when the first of the annotations was set that hold the restarts of a workload, zero if that is not known.
+func (l *look) holdSet(w *facts.Workload) catalog.HoldTime {
+	switch {
+	case l.Halts.Hold != "":
+		return catalog.HoldTime{}
+	case w.Policy != nil && w.Policy.Hold != "":
+		return w.Policy.HoldSet
+	}
+	for _, ref := range w.Configs() {
+		if config := l.configs[ref]; config != nil && config.Policy != nil && config.Policy.Hold != "" {
+			return config.Policy.HoldSet
+		}
+	}
+	return catalog.HoldTime{}
 }
 
 // since returns the last Event of a reason on a workload if it is later than its last restart.

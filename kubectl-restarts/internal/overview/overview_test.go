@@ -350,6 +350,37 @@ func TestAnnotationsWithoutEffectAreListedWithoutTheLeader(t *testing.T) {
 	}
 }
 
+// The restart was due before, and refused, for example.
+func TestWithoutTheLeaderARestartIsHeldSinceTheHoldIfThatIsLater(t *testing.T) {
+	set := func(minutes int, isExact bool) catalog.HoldTime {
+		return catalog.HoldTime{At: ago(minutes), IsExact: isExact}
+	}
+	for name, test := range map[string]struct {
+		workload, config catalog.HoldTime
+		everything       string
+		since            time.Time
+		atLeast          bool
+	}{
+		"the workload":            {workload: set(2, true), since: ago(2)},
+		"the workload, perhaps":   {workload: set(2, false), since: ago(2), atLeast: true},
+		"the config":              {config: set(3, true), since: ago(3)},
+		"before it was due":       {workload: set(9, true), since: ago(5)},
+		"everything, too":         {workload: set(2, true), everything: "incident", since: ago(5)},
+		"nobody knows since when": {workload: catalog.HoldTime{IsExact: true}, since: ago(5)},
+	} {
+		in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "settings", due)}}
+		in.Halts = facts.Halts{Known: true, Hold: test.everything}
+		in.Workloads[0].Policy = &catalog.WorkloadPolicy{Hold: "migration", HoldSet: test.workload}
+		if test.config != (catalog.HoldTime{}) {
+			in.Workloads[0].Policy = nil
+			in.Configs = []*catalog.Config{{Ref: configRef("settings"), Policy: &catalog.ConfigPolicy{Hold: "approval", HoldSet: test.config}}}
+		}
+		if row := lookAt(in).Workloads[0]; row.State != overview.Held || !row.Since.Equal(test.since) || row.AtLeast != test.atLeast {
+			t.Errorf("%s: %s since %s (at least: %t)", name, row.State, row.Since, row.AtLeast)
+		}
+	}
+}
+
 func TestTheHoldsOfWorkloadsAreListedWithoutTheLeader(t *testing.T) {
 	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "settings", due), workload("api", "settings"), workload("off", "settings")}}
 	in.Workloads[0].Policy = &catalog.WorkloadPolicy{Hold: "migration\x1b", HoldSet: catalog.HoldTime{At: ago(7), IsExact: true}}
