@@ -125,13 +125,11 @@ func (c *connection) become(isAnswered bool) {
 	if _, isOpen := c.of.open[c]; !isOpen {
 		return
 	}
-	switch {
-	case isAnswered && !c.isAnswered:
+	c.of.wait(c)
+	if isAnswered {
+		c.isAnswered = true
 		c.of.answered++
-	case !isAnswered && c.isAnswered:
-		c.of.answered--
 	}
-	c.isAnswered = isAnswered
 	c.of.begin(c)
 }
 

@@ -295,12 +295,7 @@ func TestACanaryIsFollowedAlsoIfItsRecordWasWrittenAgain(t *testing.T) {
 	for name, records := range map[string]bool{"no record between": false, "a record between": true} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				leader, standby := twoLeaders(t, "a/web", "a/other")
-				for _, w := range []*world{leader, standby} {
-					w.edited("a/c", "2")
-				}
-				settle(leader)
-				canary := leader.restarted()[0]
+				leader, standby, canary := twoLeadersOfACanary(t)
 				time.Sleep(5 * time.Second)
 				if records {
 					leader.changed(canary, func(d *appsv1.Deployment) { d.Annotations[catalog.IgnoreAnnotation] = "configmap/c/unused" })

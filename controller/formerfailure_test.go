@@ -29,12 +29,7 @@ func (w *world) crashes(name string) {
 
 func TestTheNextLeaderShowsWhatThePodsOfAFailedWorkloadShow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leader, standby := twoLeaders(t, "a/web", "a/other")
-		for _, w := range []*world{leader, standby} {
-			w.edited("a/c", "2")
-		}
-		settle(leader)
-		failed := leader.restarted()[0]
+		leader, standby, failed := twoLeadersOfACanary(t)
 		leader.crashes(failed)
 		time.Sleep(15 * time.Second)
 		leader.fails(t, failed)
@@ -109,12 +104,7 @@ func TestTheNextLeaderDatesNoFailureOfSeveral(t *testing.T) {
 // The pods ran for a moment and crash since then, so the rollout was complete and needs no progress any more.
 func TestACanaryThatBreaksAroundATakeoverHaltsItsFanOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		leader, standby := twoLeaders(t, "a/web", "a/other")
-		for _, w := range []*world{leader, standby} {
-			w.edited("a/c", "2")
-		}
-		settle(leader)
-		canary := leader.restarted()[0]
+		leader, standby, canary := twoLeadersOfACanary(t)
 		completed := appsv1.DeploymentCondition{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}
 		for _, available := range []int32{3, 0} {
 			time.Sleep(5 * time.Second)

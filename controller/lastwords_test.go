@@ -30,6 +30,16 @@ func twoLeaders(t *testing.T, names ...string) (leader, standby *world) {
 	return leader, standby
 }
 
+// twoLeadersOfACanary returns the worlds of a leader that has restarted the first of a/web and a/other, and of a standby.
+func twoLeadersOfACanary(t *testing.T) (leader, standby *world, canary string) {
+	leader, standby = twoLeaders(t, "a/web", "a/other")
+	for _, w := range []*world{leader, standby} {
+		w.edited("a/c", "2")
+	}
+	settle(leader)
+	return leader, standby, leader.restarted()[0]
+}
+
 // twoLeadersOfAFailure returns the worlds of a leader that has seen a restart of a/web fail, and of a standby.
 func twoLeadersOfAFailure(t *testing.T) (leader, standby *world) {
 	leader, standby = twoLeaders(t, "a/web")
