@@ -59,6 +59,7 @@ func TestARestartThatLacksAConfigWaitsThroughAnOutageAndOneRefusal(t *testing.T)
 		}
 		go cms.Run(t.Context())
 		time.Sleep(time.Second)
+		synctest.Wait() // for the race detector: a sleep orders nothing
 		w.edited("a/c", "2")
 		settle(w)
 		mode.Store(1)
