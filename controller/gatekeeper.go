@@ -187,9 +187,10 @@ func (g *gatekeeper) missing(view *catalog.View) string {
 	})
 }
 
-// knowsContent reports whether the content of a config is known, or that it does not exist.
+// knowsContent reports whether the content of a config is known, or that it does not exist. Nothing tells which content of a
+// class of the CSI driver is the newest before the next rotation.
 func (g *gatekeeper) knowsContent(config catalog.ConfigRef) bool {
-	return g.knowsWhatExists(config.Kind, config.Namespace) && (!g.catalog.HasConfig(config) || g.hasContent(config))
+	return config.Kind.IsPerPod() || g.knowsWhatExists(config.Kind, config.Namespace) && (!g.catalog.HasConfig(config) || g.hasContent(config))
 }
 
 // causes returns the configs that a restart delivers. If it has further causes than the decision names,

@@ -258,6 +258,19 @@ func TestAHaltOfAClassOutlastsATakeover(t *testing.T) {
 	})
 }
 
+// Which content is the newest, only the next rotation shows.
+func TestARestartForARotationIsJudgedAtOnceAfterATakeover(t *testing.T) {
+	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
+		class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "a", Name: "db"}
+		w.controller.beginToLead()
+		w.controller.gate.setHaltsTried()
+		w.controller.gate.setHaltsKnown(true)
+		if restart := (&rollingRestart{isFormer: true, decision: catalog.Decision{Causes: []catalog.Cause{{Config: class}}}}); !w.controller.deliveries.knowsEnough(restart) {
+			t.Error("it waits for the content of a class")
+		}
+	})
+}
+
 // Until the mounts are listed, a class seems to have lost the content for which it is halted.
 func TestAHaltOfAClassWaitsForTheListOfMounts(t *testing.T) {
 	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
