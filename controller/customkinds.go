@@ -58,8 +58,8 @@ func (all customKinds) row(kind catalog.WorkloadKind) *workloadKind {
 }
 
 // outline returns what shows whether an object is enabled.
-func (k *customKind) outline(o *custom.Object, rules *catalog.OptInRules) (outline catalog.Parts) {
-	decodeObject(o, func() { outline = k.Outline(o, len(rules.Dialects) > 0) })
+func (k *customKind) outline(o *custom.Object) (outline catalog.Parts) {
+	decodeObject(o, func() { outline = k.Outline(o) })
 	return outline
 }
 

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -82,6 +85,47 @@ func TestNothingIsDecodedOfAnObjectThatDoesNotCount(t *testing.T) {
 			t.Errorf("%s: problem %+v, want %q", c.annotation, got.workload.problem, c.problem)
 		}
 	}
+}
+
+// Whoever annotates the pod template means to enable the workload.
+func TestAnAnnotationOnThePodTemplateOfACustomObjectIsToldBeforeItIsEnabled(t *testing.T) {
+	kind, err := custom.ParseKind("gadgets.v1.example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := newCustomRow(kind, apiclient.CustomClients{})
+	for _, field := range []string{"annotations", "labels"} {
+		o := &custom.Object{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
+		o.Spec = []byte(`{"template":{"metadata":{"` + field + `":{"com.xing.deployment-restart":"enabled"}}}}`)
+		got, err := row.reduce(o, &catalog.OptInRules{})
+		if err != nil || got.workload.workload != nil || got.mistake == nil || !strings.HasSuffix(got.mistake.text, ", so it enables nothing") {
+			t.Errorf("%s: %+v, %+v, %v", field, got, got.mistake, err)
+		}
+	}
+}
+
+func TestHeavyObjectsAreDecodedOneAtATime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		object := func(size int) *custom.Object {
+			return &custom.Object{ObjectMeta: metav1.ObjectMeta{Namespace: "ns"}, Spec: []byte(`"` + strings.Repeat("a", size) + `"`)}
+		}
+		var decoded atomic.Int32
+		heavy.Enter("another")
+		for _, size := range []int{10, 300 << 10, 300 << 10} {
+			go decodeObject(object(size), func() { decoded.Add(1); time.Sleep(time.Second) })
+		}
+		for i, want := range []int32{1, 2, 3} {
+			synctest.Wait()
+			if got := decoded.Load(); got != want {
+				t.Errorf("after %d: %d objects are decoded, want %d", i, got, want)
+			}
+			if i == 0 {
+				heavy.Leave()
+				continue
+			}
+			time.Sleep(time.Second)
+		}
+	})
 }
 
 func TestADecodingThatPanicsLetsTheNextOneIn(t *testing.T) {

@@ -77,7 +77,7 @@ func (k *configKind) reduce(object any, rules *catalog.OptInRules) (*observation
 // reduce reduces a workload to an observation.
 func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observation, error) {
 	if o, isOne := object.(*custom.Object); isOne && k.custom != nil {
-		if seen, err := k.reduceParts(k.custom.outline(o, rules), rules); err != nil || seen.workload.problem == nil {
+		if seen, err := k.reduceParts(k.custom.outline(o), rules); err != nil || seen.workload.problem == nil {
 			return seen, err // it does not count, whatever else it has, which may take much memory
 		}
 	}

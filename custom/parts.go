@@ -20,20 +20,17 @@ func (k Kind) Parts(o *Object) catalog.Parts {
 	return parts
 }
 
-// Outline returns parts of an object that show whether it is enabled, if need be with the annotations of its pod template.
-// The problem is that nothing else has been read.
-func (k Kind) Outline(o *Object, withTemplate bool) catalog.Parts {
+// Outline returns parts of an object that show whether it is enabled, or is meant to be: of its pod template, annotations and
+// labels. The problem is that nothing else has been read.
+func (k Kind) Outline(o *Object) catalog.Parts {
 	outline := catalog.Parts{Meta: &o.ObjectMeta, Problem: "it has not been read"}
-	if _, err := o.CheckSize(); !withTemplate || err != nil {
+	if _, err := o.CheckSize(); err != nil {
 		return outline
 	}
-	template := read[struct {
-		Metadata struct {
-			Annotations map[string]string `json:"annotations"`
-		} `json:"metadata"`
-	}](open(o).at(k.Path))
+	metadata := read[fields](read[fields](open(o).at(k.Path))["metadata"])
 	outline.Template = &corev1.PodTemplateSpec{}
-	outline.Template.Annotations = template.Metadata.Annotations
+	outline.Template.Annotations = read[map[string]string](metadata["annotations"])
+	outline.Template.Labels = read[map[string]string](metadata["labels"])
 	return outline
 }
 

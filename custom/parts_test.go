@@ -169,19 +169,19 @@ func TestAnObjectWithAVeryLongStatusIsRefused(t *testing.T) {
 }
 
 func TestAnOutlineHasWhatShowsWhetherAnObjectIsEnabled(t *testing.T) {
-	const annotated = `"template": {"metadata": {"annotations": {"a": "b"}}}`
+	annotated := &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}}}
 	for _, c := range []struct {
-		spec         string
-		withTemplate bool
-		want         *corev1.PodTemplateSpec
+		spec string
+		want *corev1.PodTemplateSpec
 	}{
-		{annotated, false, nil},
-		{annotated, true, &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"a": "b"}}}},
-		{"", true, &corev1.PodTemplateSpec{}},
-		{annotated + `, "list": [` + strings.Repeat("1,", 20_000) + `1]`, true, nil},
+		{`"template": {"metadata": {"annotations": {"a": "b"}}}`, annotated},
+		{`"template": {"metadata": {"annotations": {"a": "b"}, "labels": "none"}}`, annotated},
+		{`"template": {"metadata": {"labels": {"a": "b"}}}`, &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}}},
+		{"", &corev1.PodTemplateSpec{}},
+		{`"template": {}, "list": [` + strings.Repeat("1,", 20_000) + `1]`, nil},
 	} {
 		o := object(t, c.spec, "")
-		got := kindOf(t, "gadgets.v1.example.com").Outline(o, c.withTemplate)
+		got := kindOf(t, "gadgets.v1.example.com").Outline(o)
 		if diff := cmp.Diff(c.want, got.Template); diff != "" || got.Meta != &o.ObjectMeta || got.Problem == "" {
 			t.Errorf("%.60s: problem %q (-want +got):\n%s", c.spec, got.Problem, diff)
 		}
