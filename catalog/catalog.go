@@ -29,6 +29,7 @@ type Catalog struct {
 	elsewhere     readersElsewhere
 	held          holdIndex
 	mounts        mountTable
+	wholes        wholeChecksums // needs no lock
 }
 
 // New returns an empty catalog for configs of these kinds, or of all kinds if no kind is given.

@@ -90,7 +90,7 @@ func (e Edit) isAmong(keys []string) bool {
 // MissedEdit reports whether a config was edited after the record of a workload was made and before the
 // watches began: it differs from the record, and no watch showed an edit since. Then nobody knows which
 // of its keys the workload still has.
-func (c *Catalog) MissedEdit(w *Workload, ref ConfigRef, known *Computed) bool {
+func (c *Catalog) MissedEdit(w *Workload, ref ConfigRef) bool {
 	if ref.Kind.IsPerPod() || c.EditedSince(ref, nil, w.RecordSeen) {
 		return false // no record has its content
 	}
@@ -101,7 +101,7 @@ func (c *Catalog) MissedEdit(w *Workload, ref ConfigRef, known *Computed) bool {
 	if present == nil || !found || ref.Kind.IsSecret() && (key.IsZero() || !w.isReadableWith(key)) {
 		return false
 	}
-	return recorded != known.checksum(present, selections(w.recordedReferences(ref)), key)
+	return recorded != c.wholes.checksum(present, selections(w.recordedReferences(ref)), key)
 }
 
 // MomentsUntil returns the moments of the edits of keys of a config that are no later than a time, sorted

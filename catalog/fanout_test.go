@@ -1,9 +1,12 @@
 package catalog
 
 import (
+	"fmt"
+	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 func TestAnEditIsMissedOnlyIfItCameAfterTheRecordAndBeforeTheWatches(t *testing.T) {
@@ -37,7 +40,7 @@ func TestAnEditIsMissedOnlyIfItCameAfterTheRecordAndBeforeTheWatches(t *testing.
 				s.config("web", test.before, 30)
 			}
 			missed := func() bool {
-				return s.catalog.MissedEdit(s.catalog.Workload(deploymentRef("web")), configMapRef("web"), new(Computed))
+				return s.catalog.MissedEdit(s.catalog.Workload(deploymentRef("web")), configMapRef("web"))
 			}
 			if missed() {
 				t.Error("the process that restarted has missed an edit")
@@ -57,22 +60,62 @@ func TestAnEditIsMissedOnlyIfItCameAfterTheRecordAndBeforeTheWatches(t *testing.
 }
 
 // Each takeover asks this about all restarts of the last minutes, before anybody may restart, and configs may be large.
-func TestThatAnEditWasMissedIsFoundWithOneChecksumForAllReaders(t *testing.T) {
-	c, _ := readersOfWeb(2, func(int) corev1.Container { return readsAll("web", false) })
-	known, readers := new(Computed), c.WorkloadsReferencing(configMapRef("web"))
-	for _, w := range readers {
-		w.RecordSeen = c.config(configMapRef("web")).Edits[0].Seen // no watch showed an edit since
-		if c.MissedEdit(w, configMapRef("web"), known) {
-			t.Error("an edit was missed")
+func TestTheChecksumOfALargeConfigIsComputedOnceForAllReaders(t *testing.T) {
+	key := NewChecksumKey([ChecksumKeySize]byte{1})
+	for _, c := range []struct {
+		about            string
+		config           Config
+		reads, readsElse Selection
+		isRemembered     bool
+	}{
+		{"all keys", NewConfigMap(configMap("web", manyKeys(fewKeys+1, ""))), Selection{}, Selection{}, true},
+		{"for variables", NewConfigMap(configMap("web", manyKeys(fewKeys+1, ""))), Selection{DataOnly: true}, Selection{}, true},
+		{"few keys", NewConfigMap(configMap("web", manyKeys(fewKeys, ""))), Selection{}, Selection{}, false},
+		{"a part", NewConfigMap(configMap("web", manyKeys(fewKeys+1, ""))), Selection{Names: []string{keyNamed(1)}}, Selection{Names: []string{keyNamed(1)}}, false},
+	} {
+		var wholes wholeChecksums
+		want := c.config.Checksum([]Selection{c.reads}, key)
+		if got := wholes.checksum(&c.config, []Selection{c.reads}, key); got != want {
+			t.Errorf("%s: %s, want %s", c.about, got, want)
+		}
+		if isRemembered := len(wholes.of) > 0; isRemembered != c.isRemembered {
+			t.Errorf("%s: remembered: %t", c.about, isRemembered)
+		}
+		for ref, whole := range wholes.of {
+			whole.checksum++
+			wholes.of[ref] = whole
+		}
+		shared := c.config // as its readers in another namespace have it
+		shared.Ref = ConfigRef{ConfigMap, "other", shared.Ref.Namespace + "/" + shared.Ref.Name}
+		if got := wholes.checksum(&shared, []Selection{c.readsElse}, key); (got != want) != c.isRemembered {
+			t.Errorf("%s: %s for another reader, remembered: %t", c.about, got, c.isRemembered)
+		}
+		changed := c.config
+		changed.Keys = slices.Clone(changed.Keys)
+		changed.Keys[1].Checksum++
+		if got, want := wholes.checksum(&changed, []Selection{c.reads}, key), changed.Checksum([]Selection{c.reads}, key); got != want {
+			t.Errorf("%s: %s of other content, want %s", c.about, got, want)
 		}
 	}
-	if len(known.of) != 1 {
-		t.Fatalf("%d configs are remembered", len(known.of))
+}
+
+func TestAWholeChecksumIsOfOneKeyOfChecksumsAndOnlySoManyAreRemembered(t *testing.T) {
+	content := make(map[string][]byte)
+	for i := range fewKeys + 1 {
+		content[keyNamed(i)] = nil
 	}
-	for _, computed := range known.of {
-		*computed.checksum++
-	}
-	if !c.MissedEdit(readers[0], configMapRef("web"), known) {
-		t.Error("the checksum was computed again")
+	secret := NewSecret(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "first"}, Data: content})
+	var wholes wholeChecksums
+	for i := range maxWholeChecksums + 10 {
+		secret.Ref.Name = fmt.Sprint(i)
+		for id := range byte(2) {
+			key := NewChecksumKey([ChecksumKeySize]byte{id})
+			if got, want := wholes.checksum(&secret, []Selection{{}}, key), secret.Checksum([]Selection{{}}, key); got != want {
+				t.Fatalf("%s, want %s", got, want)
+			}
+		}
+		if len(wholes.of) > maxWholeChecksums {
+			t.Fatalf("%d are remembered", len(wholes.of))
+		}
 	}
 }

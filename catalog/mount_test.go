@@ -380,7 +380,7 @@ func TestOnlyWorkloadsThatRestartedForARotationRunWithIt(t *testing.T) {
 	if !spread.hasReached(&w) {
 		t.Error("it does not count after its restart")
 	}
-	if s.catalog.MissedEdit(&w, classRef("db"), new(Computed)) {
+	if s.catalog.MissedEdit(&w, classRef("db")) {
 		t.Error("it seems to have missed an edit")
 	}
 }

@@ -21,6 +21,7 @@ func (c *Catalog) Running(config ConfigRef, moment Sequence) (running, failed []
 		return nil, nil
 	}
 	spread := newSpread(present, moment, key)
+	spread.wholes = &c.wholes
 	for _, w := range readers {
 		hasFailed := w.LacksPods() && w.Applied.Trusted && spread.isRestarted(w)
 		switch {
@@ -46,16 +47,21 @@ func (c *Catalog) ContentID(config ConfigRef, keys []string) string {
 	if present == nil || config.Kind.IsSecret() && key.IsZero() || config.Kind.IsPerPod() && len(present.Keys) == 0 {
 		return ""
 	}
-	return present.ContentID(keys, key)
+	return c.wholes.checksum(present, selectionOf(keys), key).String()
 }
 
 // ContentID is [Catalog.ContentID] for a config that exists.
 func (c *Config) ContentID(keys []string, key ChecksumKey) string {
+	return c.Checksum(selectionOf(keys), key).String()
+}
+
+// selectionOf selects the given keys, or all if none is given.
+func selectionOf(keys []string) []Selection {
 	var selection Selection
 	if len(keys) > 0 {
 		selection.Names = slices.Sorted(slices.Values(keys))
 	}
-	return c.Checksum([]Selection{selection}, key).String()
+	return []Selection{selection}
 }
 
 // present returns a config that exists, or nil.
@@ -79,39 +85,9 @@ type spread struct {
 	moment Sequence
 	// edits are those of the moment, or for 0 those that no watch showed; last is when the last of
 	// them happened.
-	edits    []Edit
-	last     time.Time
-	computed Computed
-}
-
-// Computed remembers the checksums of all keys of configs while many workloads are looked at one after the other: to compute
-// one takes as long as the config has keys. The zero value remembers none yet. Only one goroutine at a time may use it, and
-// not for longer than that, because it keeps configs that have changed.
-type Computed struct{ of map[*Config]*computed }
-
-type computed struct {
-	inData   bool // all keys are in the data
-	checksum *Checksum
-}
-
-// checksum returns the checksum of what selections let a workload see of a config.
-func (c *Computed) checksum(config *Config, selected []Selection, key ChecksumKey) Checksum {
-	if c.of == nil {
-		c.of = make(map[*Config]*computed)
-	}
-	whole := c.of[config]
-	if whole == nil {
-		whole = &computed{inData: !slices.ContainsFunc(config.Keys, func(key Key) bool { return key.Binary })}
-		c.of[config] = whole
-	}
-	seesAll := func(selection Selection) bool { return selection.Names == nil && (whole.inData || !selection.DataOnly) }
-	if !slices.ContainsFunc(selected, seesAll) {
-		return config.Checksum(selected, key)
-	}
-	if whole.checksum == nil {
-		whole.checksum = new(config.checksumOf(config.Keys, key))
-	}
-	return *whole.checksum
+	edits  []Edit
+	last   time.Time
+	wholes *wholeChecksums
 }
 
 func newSpread(config *Config, moment Sequence, key ChecksumKey) *spread {
@@ -149,7 +125,7 @@ func (s *spread) hasReached(w *Workload) bool {
 		return false
 	}
 	selected := selections(referencesTo(w.References, ref)) // few, however many containers there are
-	return s.concerns(w, selected) && recorded == s.computed.checksum(s.config, selected, s.key)
+	return s.concerns(w, selected) && recorded == s.wholes.checksum(s.config, selected, s.key)
 }
 
 func (s *spread) concerns(w *Workload, selected []Selection) bool {

@@ -232,6 +232,7 @@ func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 		queue:      newDeliveryQueue(),
 		rolling:    make(map[catalog.WorkloadRef]*rollingRestart),
 		unmended:   make(map[catalog.WorkloadRef]struct{}),
+		dating:     make(map[string]time.Duration),
 	}
 }
 

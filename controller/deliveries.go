@@ -43,6 +43,8 @@ type deliveries struct {
 	// unmended are the workloads of which a restart has failed and none was delivered since: the last word on them is a Warning.
 	unmended map[catalog.WorkloadRef]struct{}
 	since    time.Time // when this process began to lead
+	// dating is the time that was spent on dating restarts of former leaders, by namespace; see [datingTime].
+	dating map[string]time.Duration
 }
 
 func newDeliveryQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {

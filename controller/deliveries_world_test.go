@@ -113,9 +113,26 @@ func TestARestartThatWasCompleteIsNotFollowedByTheNextLeader(t *testing.T) {
 		d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, 2
 		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}
 	})
-	w.controller.deliveries.resume(aWeb, new(catalog.Computed), time.Now().Add(5*time.Minute))
+	w.controller.deliveries.resume(aWeb, time.Now().Add(5*time.Minute))
 	if r := w.controller.deliveries.of(aWeb); r != nil {
 		t.Errorf("followed again, wasWhole %t", r.WasWhole)
+	}
+}
+
+// Filters of very many keys take long, and nobody restarts before a takeover is over.
+func TestATakeoverSpendsOnlySoMuchTimeOnTheFanOutsOfANamespace(t *testing.T) {
+	for spent, want := range map[time.Duration]int{0: 1, datingTime: 0} {
+		w := started(t)
+		w.edited("a/c", "2")
+		settle(w)
+		w.controller.deliveries.forget(aWeb)
+		w.changed("a/web", func(*appsv1.Deployment) {})
+		w.controller.deliveries.spend("a", spent)
+		w.controller.deliveries.resume(aWeb, time.Now())
+		restart := w.controller.deliveries.of(aWeb)
+		if restart == nil || len(restart.decision.Causes) != 1 || len(restart.decision.Causes[0].Moments) != want {
+			t.Errorf("after %s: %+v, want a restart of %d fan-outs", spent, restart, want)
+		}
 	}
 }
 

@@ -14,20 +14,40 @@ import (
 
 // Restarts that another process made are followed by the next leader.
 
+// datingTime is how much time a leader spends on finding out of which fan-outs the restarts of former leaders in a namespace
+// are part. Nobody can restart meanwhile, or no watch goes on, and filters of very many keys take long. A restart beyond it is
+// followed without its fan-outs.
+const datingTime = 100 * time.Millisecond
+
 // resume follows the restart of a workload that another process made a short while ago, if it may
 // not be complete.
-func (d *deliveries) resume(ref catalog.WorkloadRef, known *catalog.Computed, now time.Time) {
+func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 	w, followed := d.catalog.Workload(ref), d.of(ref)
 	if w == nil || followed != nil && followed.IsOf(w) {
 		return
 	}
 	began, isRolling := delivery.Resumes(w, d.policy, now)
 	if isRolling {
-		d.adopt(w, d.restartedForWith(w, known), began, began, now)
+		decision := recordedFor(w)
+		for i := range decision.Causes {
+			if begin := time.Now(); d.spend(ref.Namespace, 0) < datingTime {
+				d.date(w, &decision.Causes[i])
+				d.spend(ref.Namespace, time.Since(begin))
+			}
+		}
+		d.adopt(w, decision, began, began, now)
 	}
 	if !began.IsZero() {
 		d.reports.noteFormer(w, began)
 	}
+}
+
+// spend adds to the time that is spent on dating restarts in a namespace, and returns it.
+func (d *deliveries) spend(namespace string, took time.Duration) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dating[namespace] += took
+	return d.dating[namespace]
 }
 
 // restartedAt returns when the last restart of a workload began, zero if it has none.
@@ -69,7 +89,7 @@ func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former madeRestart, now
 	evicted, _ := w.EvictedAt()
 	isLaterEviction := w.Evict > former.evict && !evicted.After(until)
 	if isLaterEviction || isLaterTimestamp(w.Timestamp, former.timestamp) && !isLaterTimestamp(w.Timestamp, until.Format(time.RFC3339Nano)) {
-		d.resume(ref, new(catalog.Computed), now)
+		d.resume(ref, now)
 	}
 }
 
@@ -80,22 +100,29 @@ func isLaterTimestamp(timestamp, former string) bool {
 	return err == nil && at.After(before)
 }
 
-// restartedFor returns what the record of a workload says about its last restart.
-func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
-	return d.restartedForWith(w, new(catalog.Computed))
-}
-
-// restartedForWith is restartedFor while many workloads are looked at.
-func (d *deliveries) restartedForWith(w *catalog.Workload, known *catalog.Computed) catalog.Decision {
+// recordedFor returns what the record of a workload says about its last restart.
+func recordedFor(w *catalog.Workload) catalog.Decision {
 	decision := catalog.Decision{Outcome: catalog.Restart, MoreCauses: w.Applied.MoreRestartedFor()}
 	for _, r := range w.Applied.RestartedFor {
-		cause := catalog.Cause{Config: r.Config, Keys: r.Keys}
-		if !d.catalog.MissedEdit(w, r.Config, known) { // otherwise it is not part of the fan-out of that edit
-			cause.Moments = d.catalog.MomentsUntil(r.Config, r.Keys, w.Applied.Written)
-		}
-		decision.Causes = append(decision.Causes, cause)
+		decision.Causes = append(decision.Causes, catalog.Cause{Config: r.Config, Keys: r.Keys})
 	}
 	return decision
+}
+
+// restartedFor is recordedFor with the moments of the edits, which make the restart part of their fan-outs.
+func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
+	decision := recordedFor(w)
+	for i := range decision.Causes {
+		d.date(w, &decision.Causes[i])
+	}
+	return decision
+}
+
+// date completes a cause that a record names. It computes a checksum of the config, unless that is remembered.
+func (d *deliveries) date(w *catalog.Workload, cause *catalog.Cause) {
+	if !d.catalog.MissedEdit(w, cause.Config) { // otherwise the restart is not part of the fan-out of that edit
+		cause.Moments = d.catalog.MomentsUntil(cause.Config, cause.Keys, w.Applied.Written)
+	}
 }
 
 // followFailed follows a workload that failed under another leader after a restart for a config, to
@@ -109,12 +136,12 @@ func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.Config
 	if !w.Applied.Trusted || w.Applied.Reverted != nil || began.After(failed) || w.Idle || w.Hold != catalog.NoHold || w.Deleting {
 		return
 	}
-	decision := d.restartedFor(w)
-	if !slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool {
-		return c.Config == config || gate.GroupOf(c.Config.Kind, c.Config.Name) == config
+	if !slices.ContainsFunc(w.Applied.RestartedFor, func(r catalog.Restarted) bool {
+		return r.Config == config || gate.GroupOf(r.Config.Kind, r.Config.Name) == config
 	}) {
 		return
 	}
+	decision := d.restartedFor(w)
 	restart := &rollingRestart{
 		Restart: delivery.Begin(w, w.Applied.WasWhole, began), id: restartID(w), began: began, decision: decision, hasFailed: true, failed: failed,
 		isUnexplained: true, isUndated: !isDated,
@@ -146,11 +173,10 @@ func (d *deliveries) explain(ctx context.Context, restart *rollingRestart, w *ca
 // resumeAll follows the restarts that another process has left.
 func (d *deliveries) resumeAll(now time.Time) {
 	d.mu.Lock()
-	d.since = now
+	d.since, d.dating = now, make(map[string]time.Duration)
 	d.mu.Unlock()
-	var known catalog.Computed
 	for _, ref := range d.catalog.Workloads() {
-		if !d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.resume(ref, &known, now) }) {
+		if !d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.resume(ref, now) }) {
 			d.forget(ref)
 			d.gate.forget(ref) // so that nobody waits for it
 		}

@@ -260,7 +260,7 @@ func (c *Controller) lastRestartOf(w *catalog.Workload) *status.Restart {
 	}
 	restart := &status.Restart{Time: at.UTC(), Workload: w.Ref.String()}
 	if w.Applied.Trusted && len(w.Applied.RestartedFor) > 0 {
-		restart.Cause = causeNote(c.deliveries.restartedFor(w))
+		restart.Cause = causeNote(recordedFor(w))
 	}
 	return restart
 }

@@ -76,7 +76,7 @@ func (g *gatekeeper) failureOf(w *catalog.Workload, id string, cause *catalog.Ca
 	keys := haltedKeys(cause)
 	content := g.catalog.ContentID(cause.Config, keys)
 	g.ofCurrent(w.Ref, id, func() { isDelivered = g.ledger.IsPartOf(w.Ref, cause.Config) })
-	isDelivered = isDelivered && content != "" && !g.catalog.MissedEdit(w, cause.Config, new(catalog.Computed)) &&
+	isDelivered = isDelivered && content != "" && !g.catalog.MissedEdit(w, cause.Config) &&
 		!g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) // which comes last
 	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content, Key: g.catalog.ContentKey(cause.Config)}, isDelivered
 }

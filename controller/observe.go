@@ -275,7 +275,7 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 		switch now := time.Now(); {
 		case !c.acts():
 		case shown == 0:
-			c.deliveries.resume(ref, new(catalog.Computed), now)
+			c.deliveries.resume(ref, now)
 		case !c.gate.isBeginning(ref):
 			c.deliveries.resumeLate(ref, former[ref], now)
 		}

@@ -318,7 +318,7 @@ func (c *Controller) entry(s standing) status.Entry {
 		return e
 	}
 	if s.restart == nil {
-		e.For = causeNote(c.deliveries.restartedFor(w))
+		e.For = causeNote(recordedFor(w))
 	}
 	w = c.shown(w)
 	e.State, e.Pods = s.stateOf(w), podsOf(w)
