@@ -378,6 +378,60 @@ func TestAnEventOnAConfigThatPanicsKeepsNoOthersFromBeingCreated(t *testing.T) {
 }
 
 // One that loses its last word, or waits for the Events of others, would seem to be under way for as long as Events are kept.
+// Each reader may read very many keys by filters that take long, and all Events on configs wait.
+func TestTheEndOfAFanOutIsToldWithoutCountsIfCountingTakesTooLong(t *testing.T) {
+	w := gradual(t, "a/web")
+	r := w.controller.reports
+	r.limit = -1
+	r.noteUnfinished(aConfig, time.Now())
+	r.lookAtFanOuts(time.Now())
+	if events := w.eventsOf(reasonFanOut); len(events) != 1 || events[0] != "ended: no restart for it is under way any more; its readers read too much to count how many have it" {
+		t.Errorf("%q", events)
+	}
+}
+
+// After a takeover, the ends of very many fan-outs may have to be told.
+func TestTheEndsOfVeryManyFanOutsDelayNoHalt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		log := w.log()
+		r := w.controller.reports
+		for i := range 60 {
+			for j := range 40 {
+				name := fmt.Sprintf("ns%d/c%d", i, j)
+				w.edited(name, "1")
+				r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: fmt.Sprint("ns", i), Name: fmt.Sprint("c", j)}, time.Now())
+			}
+		}
+		settle(w)
+		for range 30 {
+			r.lookAtFanOuts(time.Now())
+			r.take()
+		}
+		r.lookAtFanOuts(time.Now())
+		for _, namespace := range []string{"quiet", "ns0"} {
+			if !r.note(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: "c"}, corev1.EventTypeWarning, reasonHalted, "halted") {
+				t.Errorf("no room for the halt of %s", namespace)
+			}
+		}
+		told := make(map[string]int)
+		for look := 1; len(told) < 2 && look < 100; look++ {
+			for _, e := range r.take() {
+				if e.reason == reasonHalted {
+					told[e.config.Namespace] = look
+				}
+			}
+			r.lookAtFanOuts(time.Now())
+		}
+		if told["quiet"] > 4 || told["ns0"] > 16 { // three looks for a turn of each namespace, and ns0 has four ends before
+			t.Errorf("the halts are told at the looks %v", told)
+		}
+		if strings.Contains(log.String(), "dropping some") {
+			t.Errorf("an end that waits is no Event that is dropped:\n%.300s", log)
+		}
+	})
+}
+
 func TestTheEndOfAFanOutIsToldHoweverManyEventsOthersCause(t *testing.T) {
 	r := newWorld(t).controller.reports
 	ref := func(namespace, name string) catalog.ConfigRef {

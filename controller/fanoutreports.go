@@ -110,32 +110,38 @@ func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, messag
 	return false
 }
 
-// hasRoom reports whether another Event on a config of a namespace may wait: a few of each namespace always may. It must be
-// called with the lock held.
+// hasRoom reports whether another Event on a config of a namespace may wait: a few of each namespace always may, besides the
+// ends of fan-outs. It must be called with the lock held.
 func (r *fanOutReports) hasRoom(namespace string) bool {
-	return len(r.waiting) < maxReports && r.of[namespace] < maxReportsOf || r.of[namespace] < reportsOfNamespace
+	return len(r.waiting) < maxReports && r.of[namespace] < maxReportsOf || r.of[namespace] < 2*reportsOfNamespace
 }
 
-// take removes the Events whose turn it is, a few of each namespace, and returns them.
+// take removes the Events whose turn it is, a few of each namespace, and returns them. Namespaces take turns: those that had
+// one come last at the next look.
 func (r *fanOutReports) take() (due []configEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.dropped)
 	taken := make(map[string]int)
-	var later []configEvent
-	for _, e := range r.waiting {
-		namespace := e.config.Namespace
-		if len(due) >= reportsAtOnce || taken[namespace] >= reportsOfNamespace {
-			later = append(later, e)
-			continue
+	for turn := range reportsOfNamespace {
+		var later []configEvent
+		for _, e := range r.waiting {
+			namespace := e.config.Namespace
+			if len(due) >= reportsAtOnce || taken[namespace] > turn {
+				later = append(later, e)
+				continue
+			}
+			taken[namespace]++
+			if r.of[namespace]--; r.of[namespace] == 0 {
+				delete(r.of, namespace)
+			}
+			due = append(due, e)
 		}
-		taken[namespace]++
-		if r.of[namespace]--; r.of[namespace] == 0 {
-			delete(r.of, namespace)
-		}
-		due = append(due, e)
+		r.waiting = later
 	}
-	r.waiting = later
+	slices.SortStableFunc(r.waiting, func(a, b configEvent) int {
+		return min(taken[a.config.Namespace], 1) - min(taken[b.config.Namespace], 1)
+	})
 	return due
 }
 
@@ -276,10 +282,10 @@ func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
 // is time for, because each reader may read very many configs, or keys.
 func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time) {
 	r.looks++
-	begin, reported := time.Now(), make(map[string]int)
+	begin := time.Now()
 	for _, config := range r.inTurns(ended) {
-		if reported[config.Namespace]++; reported[config.Namespace] > reportsOfNamespace || r.haveWaiting(config.Namespace, reportsAtOnce) {
-			continue
+		if r.haveWaiting(config.Namespace) >= reportsOfNamespace {
+			continue // the ends of very many leave room for halts
 		}
 		isOver := true // also if it is left alone because of a panic
 		r.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() {
@@ -308,15 +314,18 @@ func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]time.Time) []catalog
 	return slices.SortedFunc(maps.Keys(ended), func(a, b catalog.ConfigRef) int { return usedUp[a.Namespace] - usedUp[b.Namespace] })
 }
 
-// haveWaiting reports whether at least so many Events of a namespace wait.
-func (r *fanOutReports) haveWaiting(namespace string, many int) bool {
+// haveWaiting returns how many Events of a namespace wait.
+func (r *fanOutReports) haveWaiting(namespace string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.of[namespace] >= many
+	return r.of[namespace]
 }
 
 // text describes how a fan-out ended.
 func (o *outcome) text() string {
+	if o.isCut {
+		return "ended: no restart for it is under way any more; its readers read too much to count how many have it"
+	}
 	how, delivered, lacking := "ended: no restart for it is due or under way any more", "", ""
 	if o.due > 0 { // which may be those that failed
 		how = fmt.Sprintf("ended: no restart for it is under way any more; %d not restarted", o.due)
@@ -352,12 +361,19 @@ func (r *fanOutReports) mayBeDue(config catalog.ConfigRef) bool {
 
 // outcome is how many workloads restarted for the present content of a config and run, how many have earlier content and would
 // restart, how many restarted for it at any time and do not run as far as is known, and how many of those lack pods.
-type outcome struct{ delivered, due, unwell, lacking int }
+type outcome struct {
+	delivered, due, unwell, lacking int
+	isCut                           bool // counting took too long
+}
 
 // outcomeOf tells the outcome of a fan-out that began at the given time. What restarted before the last edit that it can see has
 // other content, or that edit was taken back and it did not restart for it.
 func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, began time.Time) (o outcome) {
+	begin := time.Now()
 	for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
+		if time.Since(begin) > r.limit { // a decision about a single reader can take as long
+			return outcome{isCut: true}
+		}
 		isFor := func(r catalog.Restarted) bool { return r.Config == config }
 		view, isEnabled := r.gate.catalog.View(w.Ref)
 		switch delivered := deliveredAt(w); {

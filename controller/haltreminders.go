@@ -25,11 +25,12 @@ func (k *haltKeeper) remind(started, now time.Time) {
 			at = h.Since
 		}
 		if k.knows(h.Config) && now.Sub(at) >= reminderPeriod {
-			at = now
-			k.log.Warn("the restarts for a config are halted", "config", h.Config, "halt", h.ID, "since", h.Since, "failed", workloadNames(h.Failed))
 			on, where := reportedOn(&h)
-			k.reports.note(on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s since %s, after %s failed%s; revert the change, or resume with: %s",
-				where, h.Since.UTC().Format(time.RFC3339), brokenBy(&h), status.LookWith(h.Command()), gate.ResumeCommand(h.Config, h.ID)))
+			if k.reports.note(on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s since %s, after %s failed%s; revert the change, or resume with: %s",
+				where, h.Since.UTC().Format(time.RFC3339), brokenBy(&h), status.LookWith(h.Command()), gate.ResumeCommand(h.Config, h.ID))) {
+				at = now
+				k.log.Warn("the restarts for a config are halted", "config", h.Config, "halt", h.ID, "since", h.Since, "failed", workloadNames(h.Failed))
+			}
 		}
 		reminded[h.ID] = at
 	}
