@@ -44,11 +44,16 @@ type connection struct {
 	isAnswered bool
 	since      int64 // the number of the event with which its age began
 	closing    sync.Once
+	ending     *time.Timer // nil unless the connection is closed and ends later
 }
 
-// sendBuffer is how much of an answer the system keeps of a connection, in bytes, until the client has read it. The system
-// doubles it, and would let it grow to megabytes otherwise.
-const sendBuffer = 64 << 10
+const (
+	// sendBuffer is how much of an answer the system keeps of a connection, in bytes, until the client has read it. The system
+	// doubles it, and would let it grow to megabytes otherwise.
+	sendBuffer = 64 << 10
+	// receiveBuffer is likewise of what the client sends during an answer. A request is smaller.
+	receiveBuffer = 16 << 10
+)
 
 func limitConnections(inner net.Listener, limit int) *connections {
 	return &connections{Listener: inner, limit: limit, rest: 5 * time.Second, open: make(map[*connection]struct{}, limit)}
@@ -62,6 +67,7 @@ func (l *connections) Accept() (net.Conn, error) {
 	}
 	if tcp, isTCP := inner.(*net.TCPConn); isTCP {
 		_ = tcp.SetWriteBuffer(sendBuffer) // a connection that has failed needs no buffer
+		_ = tcp.SetReadBuffer(receiveBuffer)
 	}
 	c := &connection{Conn: inner, of: l}
 	if leaving := l.admit(c); leaving != nil {
@@ -108,6 +114,9 @@ func (l *connections) remove(c *connection) {
 	if c.isAnswered {
 		l.answered--
 	}
+	if c.ending != nil {
+		c.ending.Stop() // which would keep it
+	}
 }
 
 // wait makes a connection waiting that was answered, and no younger.
@@ -149,9 +158,11 @@ func (c *connection) Close() error {
 		_ = c.SetReadDeadline(time.Now()) // nobody reads any more
 		if tcp, isTCP := c.Conn.(*net.TCPConn); isTCP && tcp.CloseWrite() == nil {
 			c.of.mu.Lock()
+			defer c.of.mu.Unlock()
 			c.of.wait(c)
-			c.of.mu.Unlock()
-			time.AfterFunc(c.of.rest, c.end)
+			if _, isOpen := c.of.open[c]; isOpen {
+				c.ending = time.AfterFunc(c.of.rest, c.end)
+			}
 			return
 		}
 		c.end()

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -235,6 +236,91 @@ func TestAnAnswerThatNobodyReadsTakesLittleMemoryAndIsForgotten(t *testing.T) {
 	if n, err := io.Copy(io.Discard, client); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("the client could read another %d bytes after that, and then: %v", n, err)
 	}
+}
+
+// A client could make very many in the time for which each waits otherwise.
+func TestAClosedConnectionThatHasToLeaveIsForgottenAtOnce(t *testing.T) {
+	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := limitConnections(inner, 1)
+	l.rest = time.Hour
+	accept := func() *connection {
+		client, err := new(net.Dialer).DialContext(t.Context(), "tcp", inner.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = client.Close() })
+		c, err := l.Accept()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c.(*connection)
+	}
+	first := accept()
+	_ = first.Close()
+	if !has(l, first) || first.ending == nil {
+		t.Fatal("it is forgotten before the client has had time to read the rest")
+	}
+	accept()
+	if has(l, first) || first.ending.Stop() {
+		t.Error("its end still waits")
+	}
+}
+
+// The system lets the buffer of a busy connection grow to megabytes, and keeps what nobody reads while an answer waits.
+func TestWhatAClientSendsDuringAnAnswerTakesLittleMemory(t *testing.T) {
+	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listener, busy := limitConnections(inner, 4), make(chan struct{})
+	server := &http.Server{ReadHeaderTimeout: time.Minute, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			busy <- struct{}{}
+			<-busy
+		}
+		http.NotFound(w, r)
+	})}
+	go func() { _ = listener.serve(server) }() // until it is closed
+	defer func() { _ = server.Close() }()
+	client, err := (&net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
+		return raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, 4<<10) })
+	}}).DialContext(t.Context(), "tcp", inner.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Close() }()
+	answers := bufio.NewReader(client)
+	body := strings.Repeat("x", 200_000)
+	for range 30 {
+		if _, err := io.WriteString(client, "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 200000\r\n\r\n"+body); err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.ReadResponse(answers, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, answer.Body)
+		_ = answer.Body.Close()
+	}
+	if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-busy
+	total := 0
+	for err := error(nil); err == nil && total < 64<<20; {
+		_ = client.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)) // it blocks once the buffers are full
+		var n int
+		n, err = client.Write([]byte(body))
+		total += n
+	}
+	if total > 128<<10 {
+		t.Errorf("the system has taken %d bytes that nobody reads", total)
+	}
+	t.Logf("it has taken %d bytes", total)
+	close(busy)
 }
 
 // A client that asks for no further answer gets the whole of the last one.
