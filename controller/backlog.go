@@ -220,6 +220,9 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 		}
 	}
 	w.noteHeld(answer.Reason, now)
+	if answer.Reason.IsHold() {
+		w.failure.late = time.Time{} // what is held is not late
+	}
 	w.due, w.owed, w.putOff, w.putOffBy, w.changed = true, answer.Until, answer.Reason, waitedForBy(&answer), false
 	w.failure.unknown, w.failure.next = "", time.Time{}
 	b.countSlowing(w.slowedBy, -1)
@@ -293,8 +296,6 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Tim
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
 	switch w.due = true; {
-	case w.isDeliberate() && !w.isHeldForLong() && w.failure.problem != "" && !w.failure.isMark():
-		w.owed = w.failure.since // a refused one is as late as before, whoever had the turn meanwhile
 	case w.isDeliberate() && w.isInherited && !w.isHeldForLong() && now.Sub(b.began) < lastingWait:
 		w.owed = w.putOffSince
 	case w.isDeliberate(), w.owed.IsZero():

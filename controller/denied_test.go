@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -145,6 +146,36 @@ func TestAHeldRefusalOfAFormerLeaderMayHaveBegunEarlier(t *testing.T) {
 	}
 }
 
+// Whoever alerts on late restarts wants to hear neither of holds nor of a slow start after a moment in which a webhook was down.
+func TestARefusalOfLongAgoMakesNothingLate(t *testing.T) {
+	for _, reason := range []gate.Reason{gate.Hold, gate.Window, gate.SlowStart} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBacklogs()
+			b.begin(time.Now())
+			b.note(observedChange{Workload: aWeb, Subject: mapA, Since: time.Now(), Due: time.Now(), Count: 1})
+			tried := func(isRefused bool) time.Duration {
+				b.noteDue(aWeb, false, time.Now())
+				if isRefused {
+					b.noteFailure(aWeb, errors.New("refused"), false)
+				}
+				time.Sleep(10 * time.Second)
+				return b.longestWaits(time.Now())[aWeb.Namespace]
+			}
+			tried(true)
+			b.putOff(aWeb, nil, gate.Answer{Reason: reason}, time.Now())
+			time.Sleep(5 * 24 * time.Hour)
+			b.putOff(aWeb, nil, gate.Answer{Reason: gate.SlowStart}, time.Now())
+			time.Sleep(time.Minute)
+			if late := tried(false); late != 10*time.Second {
+				t.Errorf("%s: after its turn it is late by %s", reason, late)
+			}
+			if late := tried(true); reason != gate.SlowStart && late != 20*time.Second || reason == gate.SlowStart && late < 24*time.Hour {
+				t.Errorf("%s: refused again, it is late by %s", reason, late)
+			}
+		})
+	}
+}
+
 // A new leader lets others go first, for a moment. That is no reason to mark a record, which is refused, too, and neither
 // the refusal nor the wait begins with it.
 func TestATurnAfterATakeoverDatesNothing(t *testing.T) {
@@ -174,6 +205,7 @@ func TestATurnAfterATakeoverDatesNothing(t *testing.T) {
 	}
 	b.putOff(aWeb, nil, gate.Answer{Reason: gate.SlowStart}, began.Add(time.Hour))
 	b.noteDue(aWeb, false, began.Add(time.Hour+time.Minute))
+	b.noteFailure(aWeb, errors.New("refused"), false)
 	if waits := b.longestWaits(began.Add(2 * time.Hour)); waits[aWeb.Namespace] != 3*time.Hour {
 		t.Errorf("it waits %v, want since the edit also after a long turn of another one", waits)
 	}

@@ -19,11 +19,12 @@ type failedAttempts struct {
 	unknown     string // what the next one needs that is not known, empty if all is
 	count       int
 	since, next time.Time
-	atLeast     bool   // a former leader may have failed before since
-	reason      string // the last one's reason in metrics
-	alike       int    // how many in a row had it
-	isTold      bool   // the owner has been told
-	isOver      bool   // the permission that lacked has been granted, and nothing was tried since
+	late        time.Time // since when the restart is late if it fails again, whoever has the turn meanwhile; zero if it was held since
+	atLeast     bool      // a former leader may have failed before since
+	reason      string    // the last one's reason in metrics
+	alike       int       // how many in a row had it
+	isTold      bool      // the owner has been told
+	isOver      bool      // the permission that lacked has been granted, and nothing was tried since
 }
 
 // longestFailure is how many bytes of an error are kept for each workload.
@@ -75,6 +76,13 @@ func (w *backlog) fail(err error, now time.Time) {
 			w.owed = since // what it was put off to is over
 		}
 		w.due, w.putOff = false, ""
+	}
+	switch {
+	case f.isMark():
+	case f.late.IsZero():
+		f.late = since
+	case f.late.Before(w.owed):
+		w.owed = f.late
 	}
 }
 
