@@ -67,11 +67,12 @@ func ProblemOfResume(ref catalog.ConfigRef, id string, set time.Time, halts iter
 		switch {
 		case h.ID == id && h.Config != group:
 			return ""
+		case !set.IsZero() && set.Before(h.Since.Truncate(time.Second)): // it cannot have meant this one
 		case h.Resumed.IsZero() && (h.Config == ref || h.Config == group && (active == nil || h.ID == id)):
 			active = h
 		}
 	}
-	if active == nil || !set.IsZero() && set.Before(active.Since.Truncate(time.Second)) {
+	if active == nil {
 		return ""
 	}
 	return fmt.Sprintf("annotation %s: %.40q ends no halt of this config. To end the halt %s: %s",

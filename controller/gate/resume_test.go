@@ -23,10 +23,18 @@ func TestAnIDOfAnEarlierHaltIsNoMistake(t *testing.T) {
 		"set after it began":       {"earlier", began.Add(time.Minute), true},
 		"set in the same second":   {"earlier", began.Truncate(time.Second), true},
 		"it is not known when":     {"earlier", time.Time{}, true},
+		"set between two halts":    {"between", began.Add(5 * time.Minute), true},
 		"nothing is to be resumed": {"", time.Time{}, false},
 	} {
-		if problem := ProblemOfResume(config, c.id, c.set, slices.Values(halts)); (problem != "") != c.mistake {
-			t.Errorf("%s: %q", name, problem)
+		halts := halts
+		if c.id == "between" {
+			halts = append(halts, &Halt{ID: "later", Config: config, Since: began.Add(10 * time.Minute)})
+		}
+		for range 2 {
+			if problem := ProblemOfResume(config, c.id, c.set, slices.Values(halts)); (problem != "") != c.mistake {
+				t.Errorf("%s: %q", name, problem)
+			}
+			slices.Reverse(halts)
 		}
 	}
 }
