@@ -427,20 +427,25 @@ func (l *look) due(w *facts.Workload, row *Row, restarted time.Time) {
 	}
 }
 
-// holdSet returns when the first of the annotations was set that hold the restarts of a workload, zero if that is not known.
-func (l *look) holdSet(w *facts.Workload) catalog.HoldTime {
-	switch {
-	case l.Halts.Hold != "":
-		return catalog.HoldTime{}
-	case w.Policy != nil && w.Policy.Hold != "":
-		return w.Policy.HoldSet
+// holdSet returns when the first of the annotations was set that hold the restarts of a workload, zero if that is not known of
+// one of them.
+func (l *look) holdSet(w *facts.Workload) (first catalog.HoldTime) {
+	var all []catalog.HoldTime
+	if l.Halts.Hold != "" {
+		all = append(all, catalog.HoldTime{})
+	}
+	if w.Policy != nil && w.Policy.Hold != "" {
+		all = append(all, w.Policy.HoldSet)
 	}
 	for _, ref := range w.Configs() {
 		if config := l.configs[ref]; config != nil && config.Policy != nil && config.Policy.Hold != "" {
-			return config.Policy.HoldSet
+			all = append(all, config.Policy.HoldSet)
 		}
 	}
-	return catalog.HoldTime{}
+	if len(all) == 0 {
+		return first
+	}
+	return slices.MinFunc(all, func(a, b catalog.HoldTime) int { return a.At.Compare(b.At) })
 }
 
 // since returns the last Event of a reason on a workload if it is later than its last restart.

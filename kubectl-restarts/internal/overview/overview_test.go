@@ -381,6 +381,30 @@ func TestWithoutTheLeaderARestartIsHeldSinceTheHoldIfThatIsLater(t *testing.T) {
 	}
 }
 
+func TestARestartIsHeldSinceTheFirstOfItsHolds(t *testing.T) {
+	set := func(minutes int) catalog.HoldTime { return catalog.HoldTime{At: ago(minutes), IsExact: true} }
+	for name, test := range map[string]struct{ workload, first, second, since int }{
+		"the later hold is first by name": {0, 2, 9, 5},
+		"the earlier hold is first":       {0, 9, 2, 5},
+		"the workload's is later":         {2, 9, 0, 5},
+		"both came after it was due":      {3, 4, 0, 4},
+	} {
+		in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "a", due)}}
+		in.Halts = facts.Halts{Known: true}
+		in.Workloads[0].References = append(in.Workloads[0].References, catalog.Reference{Config: configRef("z")})
+		if test.workload > 0 {
+			in.Workloads[0].Policy = &catalog.WorkloadPolicy{Hold: "migration", HoldSet: set(test.workload)}
+		}
+		in.Configs = []*catalog.Config{{Ref: configRef("a"), Policy: &catalog.ConfigPolicy{Hold: "approval a", HoldSet: set(test.first)}}}
+		if test.second > 0 {
+			in.Configs = append(in.Configs, &catalog.Config{Ref: configRef("z"), Policy: &catalog.ConfigPolicy{Hold: "approval z", HoldSet: set(test.second)}})
+		}
+		if row := lookAt(in).Workloads[0]; row.State != overview.Held || !row.Since.Equal(ago(test.since)) {
+			t.Errorf("%s: %s since %s, want %s", name, row.State, row.Since, ago(test.since))
+		}
+	}
+}
+
 func TestTheHoldsOfWorkloadsAreListedWithoutTheLeader(t *testing.T) {
 	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "settings", due), workload("api", "settings"), workload("off", "settings")}}
 	in.Workloads[0].Policy = &catalog.WorkloadPolicy{Hold: "migration\x1b", HoldSet: catalog.HoldTime{At: ago(7), IsExact: true}}
