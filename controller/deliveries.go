@@ -88,7 +88,7 @@ func (d *deliveries) begin(former *catalog.Workload, decision catalog.Decision, 
 		return
 	}
 	restart := &rollingRestart{
-		Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision,
+		Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, began: now, decision: decision, recorded: w.RecordSeen,
 		mayMend: !w.Applied.WasWhole && ranBeforeRestart(former),
 	}
 	if before := d.of(ref); before != nil {

@@ -134,7 +134,10 @@ func (d *deliveries) followLeft(w *catalog.Workload, now time.Time) {
 
 // adopt follows a restart that was made earlier for what a decision says and has made progress since, and makes the gate count it.
 func (d *deliveries) adopt(w *catalog.Workload, decision catalog.Decision, began, progressed, now time.Time) {
-	restart := &rollingRestart{Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), began: began, decision: decision, isFormer: true, mayMend: !w.OwnRecord}
+	restart := &rollingRestart{
+		Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), began: began, decision: decision, recorded: w.RecordSeen,
+		isFormer: true, mayMend: !w.OwnRecord,
+	}
 	standing := gate.Unwell
 	if w.Applied.WasWhole {
 		standing = gate.Well

@@ -36,7 +36,7 @@ func evidenceOf(seen *delivery.Sight) gate.Evidence {
 func (g *gatekeeper) halt(w *catalog.Workload, restart *rollingRestart, seen gate.Evidence, now time.Time) (halts []haltNews, counts bool) {
 	for i := range restart.decision.Causes {
 		cause := &restart.decision.Causes[i]
-		failure, isDelivered := g.failureOf(w, restart.id, cause)
+		failure, isDelivered := g.failureOf(w, restart, cause)
 		if !isDelivered {
 			continue
 		}
@@ -72,12 +72,12 @@ func (g *gatekeeper) fail(failure *gate.Failure, now time.Time) *haltNews {
 
 // failureOf describes what failed, and reports whether the restart was part of a gradual fan-out of the config,
 // which still has the content that was delivered.
-func (g *gatekeeper) failureOf(w *catalog.Workload, id string, cause *catalog.Cause) (failure *gate.Failure, isDelivered bool) {
+func (g *gatekeeper) failureOf(w *catalog.Workload, restart *rollingRestart, cause *catalog.Cause) (failure *gate.Failure, isDelivered bool) {
 	keys := haltedKeys(cause)
 	content := g.catalog.ContentID(cause.Config, keys)
-	g.ofCurrent(w.Ref, id, func() { isDelivered = g.ledger.IsPartOf(w.Ref, cause.Config) })
+	g.ofCurrent(w.Ref, restart.id, func() { isDelivered = g.ledger.IsPartOf(w.Ref, cause.Config) })
 	isDelivered = isDelivered && content != "" && !g.catalog.MissedEdit(w, cause.Config) &&
-		!g.catalog.EditedSince(cause.Config, keys, w.RecordSeen) // which comes last
+		!g.catalog.EditedSince(cause.Config, cause.AllKeys(), restart.recorded) // which comes last
 	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content, Key: g.catalog.ContentKey(cause.Config)}, isDelivered
 }
 

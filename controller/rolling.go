@@ -16,6 +16,8 @@ type rollingRestart struct {
 	// decision explains the restart. It has only the configs and their keys if another process
 	// decided it.
 	decision catalog.Decision
+	// recorded is the moment of its record. A later one without a restart says nothing about the pods.
+	recorded catalog.Sequence
 	// isFormer means that another process made the restart.
 	isFormer bool
 	// hasFailed means that the restart failed and is followed because its pods may run after all.

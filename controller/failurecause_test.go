@@ -1,0 +1,75 @@
+package controller
+
+import (
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog"
+)
+
+// The owner of the canary does not want the mended content, but its pods have read the bad one.
+func TestAFailureDoesNotHaltAContentThatCameAfterTheRestart(t *testing.T) {
+	for _, ignores := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			w := gradual(t, "a/web", "a/other", "a/third")
+			w.edited("a/c", "bad")
+			settle(w)
+			canary := w.restarted()[0]
+			time.Sleep(10 * time.Second)
+			w.edited("a/c", "good")
+			if ignores {
+				w.changed(canary, func(d *appsv1.Deployment) { d.Annotations[catalog.IgnoreAnnotation] = "configmap/c" })
+				settle(w)
+			}
+			time.Sleep(10 * time.Second)
+			w.fails(t, canary)
+			settle(w)
+			if halts := w.controller.gate.activeHalts(); len(halts) > 0 {
+				t.Errorf("with the canary ignoring the config (%t): %+v", ignores, halts)
+			}
+		})
+	}
+}
+
+// What an edit of another key brings, the canary has not read.
+func TestAnEditOfAnotherKeyOfASecretHidesNoFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t)
+		w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+		meta := w.meta("a/s")
+		edit := func(read, other string) {
+			meta.ResourceVersion = w.nextVersion()
+			w.show("secrets", &corev1.Secret{ObjectMeta: meta, Data: map[string][]byte{"read": []byte(read), "other": []byte(other)}})
+		}
+		edit("1", "1")
+		for i := range 4 {
+			d := w.deployment(fmt.Sprint("a/web-", i))
+			d.Spec.Template.Spec.Containers[0].Env = []corev1.EnvVar{{Name: "X", ValueFrom: &corev1.EnvVarSource{
+				SecretKeyRef: &corev1.SecretKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "s"}, Key: "read"},
+			}}}
+			wholeStatus(d)
+			w.deployments[nameOf(d)] = d
+			w.show("deployments", d)
+		}
+		settle(w)
+		time.Sleep(time.Minute)
+		edit("bad", "1")
+		settle(w)
+		time.Sleep(30 * time.Second)
+		edit("bad", "2")
+		settle(w)
+		time.Sleep(30 * time.Second)
+		for _, name := range w.restarted() {
+			w.fails(t, name)
+		}
+		settle(w)
+		if restarted, halts := w.restarted(), w.controller.gate.activeHalts(); len(restarted) != 1 || len(halts) != 1 {
+			t.Errorf("%v restarted, halts: %+v", restarted, halts)
+		}
+	})
+}
