@@ -77,7 +77,13 @@ func (w *backlog) fail(err error, now time.Time) {
 		}
 		w.due, w.putOff = false, ""
 	}
-	switch {
+	w.noteLate(since)
+}
+
+// noteLate notes that a restart has failed since the given time. If it failed before and was not held since, it is as late as
+// before, whoever had the turn meanwhile.
+func (w *backlog) noteLate(since time.Time) {
+	switch f := &w.failure; {
 	case f.isMark():
 	case f.late.IsZero():
 		f.late = since
