@@ -209,6 +209,17 @@ func TestAStandbyNamesTheLeaderOnEachPage(t *testing.T) {
 	}
 }
 
+func TestTheLeaderSaysSinceWhenItLeads(t *testing.T) {
+	c := leading()
+	if page := get(c.handler(), "/").Body.String(); strings.Contains(page, "has led since") {
+		t.Errorf("without a lease: %s", page)
+	}
+	c.overview.Lease = &status.Lease{Holder: "controller-abc", Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	if page := get(c.handler(), "/").Body.String(); !strings.Contains(page, "This replica has led since") || !strings.Contains(page, "2026-05-01") {
+		t.Errorf("with a lease: %s", page)
+	}
+}
+
 func TestAStandbyNamesNoLeaderWhoseLeaseHasRunOut(t *testing.T) {
 	now := time.Now()
 	for renewed, names := range map[time.Duration]bool{2 * time.Second: true, time.Minute: false} {
