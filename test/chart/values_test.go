@@ -66,6 +66,8 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 		{values{"replicas": 99_999_999_999}, []string{"/replicas", "maximum"}}, // the API server would take the lower 32 bits
 		{values{"engine": nil}, []string{"missing", "engine"}},
 		{values{"optIn": values{"ignoredNamespaces": []string{"payments-"}}}, []string{"/ignoredNamespaces", "pattern"}},
+		{values{"optIn": values{"ignoredNamespaces": []string{"grafana,payments"}}}, []string{"/ignoredNamespaces", "pattern"}},
+		{values{"optIn": values{"ignoredNamespaces": []string{"grafana, payments"}}}, []string{"/ignoredNamespaces", "pattern"}},
 		{values{"optIn": values{"namespaceSelector": "tier in web"}}, []string{"/namespaceSelector", "pattern"}},
 		{values{"restartWindow": "22:00-06:00"}, []string{"/restartWindow", "pattern"}},
 		{values{"fanOut": nil}, []string{"missing", "fanOut"}},
