@@ -48,6 +48,16 @@ func (c *Catalog) EditedSince(ref ConfigRef, keys []string, moment Sequence) boo
 		slices.ContainsFunc(config.Edits, func(edit Edit) bool { return edit.Seen > moment && edit.isAmong(keys) })
 }
 
+// ShowedEditTo reports whether a watch showed an edit of a config after a moment that the pod template of a workload lets it see.
+func (c *Catalog) ShowedEditTo(w *Workload, ref ConfigRef, moment Sequence) bool {
+	config := c.Config(ref)
+	if config == nil {
+		return false
+	}
+	selected := selections(w.ReferencesTo(ref))
+	return slices.ContainsFunc(config.Edits, func(edit Edit) bool { return edit.Seen > moment && config.isSeen(edit, selected) })
+}
+
 // EditedFor returns when the last edit of a config was made that the pod template of a workload lets it see, zero if none is known.
 func (c *Catalog) EditedFor(w *Workload, ref ConfigRef) (last time.Time) {
 	config := c.Config(ref)

@@ -220,8 +220,8 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 		}
 	}
 	w.noteHeld(answer.Reason, now)
-	if answer.Reason.IsHold() {
-		w.failure.late = time.Time{} // what is held is not late
+	if mayLast(answer.Reason) {
+		w.failure.late = time.Time{} // what waits for that is not late
 	}
 	w.due, w.owed, w.putOff, w.putOffBy, w.changed = true, answer.Until, answer.Reason, waitedForBy(&answer), false
 	w.failure.unknown, w.failure.next = "", time.Time{}

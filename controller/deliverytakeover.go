@@ -16,8 +16,12 @@ import (
 
 // datingTime is how much time a leader spends on finding out of which fan-outs the restarts of former leaders in a namespace
 // are part. Nobody can restart meanwhile, or no watch goes on, and filters of very many keys take long. A restart beyond it is
-// followed without its fan-outs.
-const datingTime = 100 * time.Millisecond
+// followed without its fan-outs, so its failure halts nothing. Each config counts for at most longestDating, so that a few
+// moments in which the process did not run do not use it up.
+const (
+	datingTime    = 200 * time.Millisecond
+	longestDating = 20 * time.Millisecond
+)
 
 // resume follows the restart of a workload that another process made a short while ago, if it may
 // not be complete.
@@ -32,7 +36,9 @@ func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
 		for i := range decision.Causes {
 			if begin := time.Now(); d.spend(ref.Namespace, 0) < datingTime {
 				d.date(w, &decision.Causes[i])
-				d.spend(ref.Namespace, time.Since(begin))
+				if took := min(time.Since(begin), longestDating); d.spend(ref.Namespace, took) >= datingTime {
+					d.log.Warn("not all restarts of a former leader are part of their fan-outs, because their filters take long", "namespace", ref.Namespace)
+				}
 			}
 		}
 		d.adopt(w, decision, began, began, now)

@@ -148,7 +148,7 @@ func TestAHeldRefusalOfAFormerLeaderMayHaveBegunEarlier(t *testing.T) {
 
 // Whoever alerts on late restarts wants to hear neither of holds nor of a slow start after a moment in which a webhook was down.
 func TestARefusalOfLongAgoMakesNothingLate(t *testing.T) {
-	for _, reason := range []gate.Reason{gate.Hold, gate.Window, gate.SlowStart} {
+	for _, reason := range []gate.Reason{gate.Hold, gate.Window, gate.Wave, gate.SlowStart} {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBacklogs()
 			b.begin(time.Now())

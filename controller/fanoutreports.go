@@ -324,7 +324,7 @@ func (r *fanOutReports) haveWaiting(namespace string) int {
 // text describes how a fan-out ended.
 func (o *outcome) text() string {
 	if o.isCut {
-		return "ended: no restart for it is under way any more; its readers read too much to count how many have it"
+		return fmt.Sprintf("ended: no restart for it is under way any more; at least %d delivered, not all were counted because that takes long", o.delivered)
 	}
 	how, delivered, lacking := "ended: no restart for it is due or under way any more", "", ""
 	if o.due > 0 { // which may be those that failed
@@ -372,7 +372,8 @@ func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, began time.Time) (o 
 	begin := time.Now()
 	for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
 		if time.Since(begin) > r.limit { // a decision about a single reader can take as long
-			return outcome{isCut: true}
+			o.isCut = true
+			return o
 		}
 		isFor := func(r catalog.Restarted) bool { return r.Config == config }
 		view, isEnabled := r.gate.catalog.View(w.Ref)

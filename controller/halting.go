@@ -77,7 +77,8 @@ func (g *gatekeeper) failureOf(w *catalog.Workload, restart *rollingRestart, cau
 	content := g.catalog.ContentID(cause.Config, keys)
 	g.ofCurrent(w.Ref, restart.id, func() { isDelivered = g.ledger.IsPartOf(w.Ref, cause.Config) })
 	isDelivered = isDelivered && content != "" && !g.catalog.MissedEdit(w, cause.Config) &&
-		!g.catalog.EditedSince(cause.Config, cause.AllKeys(), restart.recorded) // which comes last
+		!g.catalog.EditedSince(cause.Config, cause.AllKeys(), restart.recorded) && // which comes last, like the next
+		(len(keys) > 0 || !g.catalog.ShowedEditTo(w, cause.Config, restart.recorded)) // the whole content would be halted
 	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content, Key: g.catalog.ContentKey(cause.Config)}, isDelivered
 }
 
