@@ -296,9 +296,6 @@ func (in *Input) waits(configs []*catalog.Config) string {
 	if w.GracePeriod != nil {
 		grace += " of " + w.GracePeriod.String()
 	}
-	why := "nothing that you can see holds it back; it waits for " + grace + ", or its turn, or the controller does not run"
-	if in.Leads != nil {
-		why += ", or has lost its permissions: look at its log"
-	}
-	return why
+	return "nothing that you can see holds it back; it waits for " + grace +
+		", or its turn, or the controller does not run, or lacks a permission: look at its /readyz or log"
 }

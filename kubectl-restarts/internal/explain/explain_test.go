@@ -124,12 +124,11 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"configmap/settings: nothing that you can see holds it back":                                                                                                                                                               {edited, events("RestartFailed", "2026-11-20T10:00:00Z"), func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:00:00Z" }},
 		"may or may not be up to date, because you may not read all that it reads, such as configmap/settings.":                                                                                                                    {func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] }},
 		"it waits, probably because no replica of the controller leads. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday (at least since 2026-11-20T11:46:46Z).": {edited, leads(false), events("RestartFailed", "2026-11-20T11:46:46Z")},
-		"or its turn, or the controller does not run, or has lost its permissions: look at its log.":                                                                                                                               {edited, leads(true)},
-		"or its turn, or the controller does not run.": {edited},
-		"its grace period of 2m0s":                     {edited, func(in *explain.Input) { in.Workload.GracePeriod = new(2 * time.Minute) }},
-		"the workload is held: migration":              {edited, policy(catalog.WorkloadPolicy{Hold: "migration"})},
-		"all restarts are held: incident":              {edited, func(in *explain.Input) { in.Halts.Hold = "incident" }},
-		"its window opens at 2026-11-20T22:00":         {edited, policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"})},
+		"or its turn, or the controller does not run, or lacks a permission: look at its /readyz or log.":                                                                                                                          {edited},
+		"its grace period of 2m0s":             {edited, func(in *explain.Input) { in.Workload.GracePeriod = new(2 * time.Minute) }},
+		"the workload is held: migration":      {edited, policy(catalog.WorkloadPolicy{Hold: "migration"})},
+		"all restarts are held: incident":      {edited, func(in *explain.Input) { in.Halts.Hold = "incident" }},
+		"its window opens at 2026-11-20T22:00": {edited, policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"})},
 		"the configmap/settings is held: approval": {func(in *explain.Input) {
 			in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
 		}},

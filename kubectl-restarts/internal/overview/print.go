@@ -14,7 +14,7 @@ import (
 )
 
 // OnlyLeader says what is missing.
-const OnlyLeader = "Only the leader of the controller knows what waits for its grace period, its turn or a place at this moment: see its status page."
+const OnlyLeader = "Only the leader of the controller knows what waits for its grace period, its turn or a place at this moment, and which permissions it lacks: see its status page, /readyz or log."
 
 // Print writes the report for a person.
 func (r *Report) Print(w io.Writer, options printers.PrintOptions, now time.Time) error {
