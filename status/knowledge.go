@@ -129,7 +129,7 @@ func (w *Watch) gap() Gap {
 	if w.Without != "" {
 		what += ", so " + w.Without
 	}
-	return Gap{Text: what, Beginning: Beginning{Since: w.Since}, Why: w.Problem, Remedy: w.Remedy}
+	return Gap{Text: what, Beginning: Beginning{Since: w.Since, AtLeast: !w.Listed && !w.Since.IsZero()}, Why: w.Problem, Remedy: w.Remedy}
 }
 
 // Lease is the Lease by which replicas elect their leader.

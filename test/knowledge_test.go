@@ -70,7 +70,7 @@ func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
 	s.make(settings, set("used", "v1"))
 	s.run("web", podOf(envFrom(settings)))
 
-	why := regexp.MustCompile(`What is under way\s+The controller cannot list secrets in ` + s.namespace + `, so no workload restarts there, since .*forbidden.*Apply the RBAC manifest`)
+	why := regexp.MustCompile(`What is under way\s+The controller cannot list secrets in ` + s.namespace + `, so no workload restarts there, at least since .*forbidden.*Apply the RBAC manifest`)
 	shown := s.awaitPage(c, "/", why)
 	for _, unknown := range []string{"Nothing waits", "enabled workload", "0 halts", "0 failed"} {
 		if strings.Contains(shown, unknown) {
