@@ -103,7 +103,7 @@ func (f ErrorFilter) matches(err error) bool {
 
 // These errors put a workload off until everything that a decision needs is known.
 var (
-	errConfigsUnknown = errors.New("the configs of the namespace have not all been listed yet")
+	errConfigsUnknown = errors.New("the configs of the namespace have not all been listed, and nothing is decided before: /readyz says why")
 	errKeyUnknown     = errors.New("the key of Secrets' checksums is not known yet")
 	errConfigChanging = errors.New("a config has changed and the watch is about to show it")
 )

@@ -118,7 +118,7 @@ func (in *Input) atRest() string {
 		return name + " has no record yet; a controller that runs, watches the namespace and may read what it reads makes one after the grace period."
 	case in.editedSecret() != nil:
 		secret := in.editedSecret()
-		return fmt.Sprintf("%s may have to restart: %s was edited at %s, after its record was made, and only the leader can compare a Secret%s.",
+		return fmt.Sprintf("%s may have to restart: %s was edited at %s, after its record was made, and only the leader can compare a Secret; if it cannot, its /readyz and log say why%s.",
 			name, facts.ConfigName(secret.Ref), w.EditedAfterRecord(secret).UTC().Format(time.RFC3339), in.wouldHold()+in.besides())
 	case len(in.Unreadable) > 0:
 		return fmt.Sprintf("%s may or may not be up to date, because you may not read all that it reads, such as %s%s.", name, facts.ConfigName(in.Unreadable[0]), in.wouldHold())

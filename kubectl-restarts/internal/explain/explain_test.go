@@ -462,7 +462,7 @@ func TestARestartThatIsHeldAndRefusedIsExplainedWithBothUntilTheRefusalIsOver(t 
 }
 
 func TestWhetherTheEditOfASecretMattersIsNotKnownWithoutTheLeader(t *testing.T) {
-	const want = "deployment/web in shop may have to restart: secret/db was edited at 2026-11-20T11:55:00Z, after its record was made, and only the leader can compare a Secret"
+	const want = "deployment/web in shop may have to restart: secret/db was edited at 2026-11-20T11:55:00Z, after its record was made, and only the leader can compare a Secret; if it cannot, its /readyz and log say why"
 	for end, adjust := range map[string]func(*explain.Input){
 		".": func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] },
 		"; an edit would be held: migration. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday (at least since 2026-11-20T11:56:00Z).": func(in *explain.Input) {
