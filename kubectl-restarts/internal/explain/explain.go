@@ -72,7 +72,7 @@ func (in *Input) problems() (problems []string) {
 }
 
 // OnlyLeader says what is missing.
-const OnlyLeader = "Only the leader of the controller knows what the record says about Secrets, which edits of the last moments it has seen, what else waits or rolls at this moment, and whether the budget of restarts is used up."
+const OnlyLeader = "Only the leader of the controller knows what the record says about Secrets, which edits of the last moments it has seen, what else waits or rolls at this moment, whether the budget of restarts is used up, and which permissions it lacks; its log has these, too."
 
 // Report is what a program reads, and what [Report.Print] prints.
 type Report struct {
