@@ -195,6 +195,19 @@ func has(l *connections, c *connection) bool {
 	return isOpen
 }
 
+// connectWithSmall connects a client whose buffer, which the option names, holds little. It is closed with the test.
+func connectWithSmall(t *testing.T, listener net.Listener, buffer int) net.Conn {
+	t.Helper()
+	client, err := (&net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
+		return raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, buffer, 4<<10) })
+	}}).DialContext(t.Context(), "tcp", listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = client.Close() })
+	return client
+}
+
 // The system keeps what was sent until the client reads it, on this process's account, also of a connection that was closed.
 func TestAnAnswerThatNobodyReadsTakesLittleMemoryAndIsForgotten(t *testing.T) {
 	inner, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
@@ -215,13 +228,7 @@ func TestAnAnswerThatNobodyReadsTakesLittleMemoryAndIsForgotten(t *testing.T) {
 	})}
 	go func() { _ = listener.serve(server) }() // until it is closed
 	defer func() { _ = server.Close() }()
-	client, err := (&net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
-		return raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_RCVBUF, 4<<10) })
-	}}).DialContext(t.Context(), "tcp", inner.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
+	client := connectWithSmall(t, inner, syscall.SO_RCVBUF)
 	if _, err := io.WriteString(client, "GET / HTTP/1.1\r\nHost: a\r\n\r\n"); err != nil {
 		t.Fatal(err)
 	}
@@ -285,13 +292,7 @@ func TestWhatAClientSendsDuringAnAnswerTakesLittleMemory(t *testing.T) {
 	})}
 	go func() { _ = listener.serve(server) }() // until it is closed
 	defer func() { _ = server.Close() }()
-	client, err := (&net.Dialer{Control: func(_, _ string, raw syscall.RawConn) error {
-		return raw.Control(func(fd uintptr) { _ = syscall.SetsockoptInt(int(fd), syscall.SOL_SOCKET, syscall.SO_SNDBUF, 4<<10) })
-	}}).DialContext(t.Context(), "tcp", inner.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = client.Close() }()
+	client := connectWithSmall(t, inner, syscall.SO_SNDBUF)
 	answers := bufio.NewReader(client)
 	body := strings.Repeat("x", 200_000)
 	for range 30 {

@@ -371,7 +371,7 @@ func TestOnlyWorkloadsThatRestartedForARotationRunWithIt(t *testing.T) {
 	s.deployment.Status.Replicas = 1
 	s.mounted(mountIn("a", "v2"), 100)
 	moment := s.catalog.Sequence()
-	spread := newSpread(s.catalog.Config(classRef("db")), moment, testKey)
+	spread := newSpread(s.catalog.Config(classRef("db")), moment, testKey, new(wholeChecksums))
 	w := *s.present()
 	if spread.hasReached(&w) {
 		t.Error("it counts before its restart")

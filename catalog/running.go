@@ -20,8 +20,7 @@ func (c *Catalog) Running(config ConfigRef, moment Sequence) (running, failed []
 	if present == nil || present.isIgnored() {
 		return nil, nil
 	}
-	spread := newSpread(present, moment, key)
-	spread.wholes = &c.wholes
+	spread := newSpread(present, moment, key, &c.wholes)
 	for _, w := range readers {
 		hasFailed := w.LacksPods() && w.Applied.Trusted && spread.isRestarted(w)
 		switch {
@@ -90,8 +89,8 @@ type spread struct {
 	wholes *wholeChecksums
 }
 
-func newSpread(config *Config, moment Sequence, key ChecksumKey) *spread {
-	s := &spread{config: config, key: key, moment: moment}
+func newSpread(config *Config, moment Sequence, key ChecksumKey, wholes *wholeChecksums) *spread {
+	s := &spread{config: config, key: key, moment: moment, wholes: wholes}
 	for _, edit := range config.Edits {
 		s.add(edit)
 	}
