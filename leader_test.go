@@ -76,7 +76,7 @@ func (s *leaseServer) RoundTrip(request *http.Request) (*http.Response, error) {
 func (s *leaseServer) lead(t *testing.T, lead func(leading context.Context, stop func()) error) (err error) {
 	t.Helper()
 	o := &options{
-		LeaderElectLeaseName: "lease", LeaderElectNamespace: "own",
+		LeaderElectLeaseName: "lease", ControllerNamespace: "own",
 		LeaderElectLeaseDuration: duration{15 * time.Second}, LeaderElectRenewDeadline: duration{10 * time.Second}, LeaderElectRetryPeriod: duration{2 * time.Second},
 	}
 	config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}

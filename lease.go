@@ -56,8 +56,8 @@ func newLease(o *options, config *rest.Config) (*lease, error) {
 		return nil, fmt.Errorf("make client for the lease: %w", err)
 	}
 	return &lease{
-		client:    apiclient.NewLeases(client, o.LeaderElectNamespace),
-		namespace: o.LeaderElectNamespace,
+		client:    apiclient.NewLeases(client, o.ControllerNamespace),
+		namespace: o.ControllerNamespace,
 		name:      o.LeaderElectLeaseName,
 		identity:  host + "_" + string(uuid.NewUUID()),
 		duration:  o.LeaderElectLeaseDuration.Duration,

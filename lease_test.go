@@ -115,7 +115,7 @@ func requireHold(t *testing.T, l *lease, want error) {
 
 func electionOptions() *options {
 	return &options{
-		LeaderElectLeaseName: "lease", LeaderElectNamespace: "own",
+		LeaderElectLeaseName: "lease", ControllerNamespace: "own",
 		LeaderElectLeaseDuration: duration{15 * time.Second}, LeaderElectRenewDeadline: duration{10 * time.Second}, LeaderElectRetryPeriod: duration{2 * time.Second},
 	}
 }

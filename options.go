@@ -71,8 +71,7 @@ type options struct {
 	ControllerNamespace string `long:"controller-namespace" env:"CONTROLLER_NAMESPACE" description:"Namespace of the controller's own objects (default: the one that it runs in)"`
 
 	LeaderElect              bool     `long:"leader-elect" env:"LEADER_ELECT" description:"Act only while holding a lease, so that several replicas can run"`
-	LeaderElectLeaseName     string   `long:"leader-elect-lease-name" env:"LEADER_ELECT_LEASE_NAME" default:"kubernetes-deployment-restart-controller" description:"Name of the lease"`
-	LeaderElectNamespace     string   `long:"leader-elect-lease-namespace" env:"LEADER_ELECT_LEASE_NAMESPACE" description:"Namespace of the lease (default: that of --controller-namespace)"`
+	LeaderElectLeaseName     string   `long:"leader-elect-lease-name" env:"LEADER_ELECT_LEASE_NAME" default:"kubernetes-deployment-restart-controller" description:"Name of the lease, in the namespace of --controller-namespace"`
 	LeaderElectLeaseDuration duration `long:"leader-elect-lease-duration" env:"LEADER_ELECT_LEASE_DURATION" default:"15s" description:"How long a standby waits for a silent leader before it takes over"`
 	LeaderElectRenewDeadline duration `long:"leader-elect-renew-deadline" env:"LEADER_ELECT_RENEW_DEADLINE" default:"10s" description:"How long a leader tries to renew its lease before it gives up"`
 	LeaderElectRetryPeriod   duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
@@ -371,12 +370,8 @@ func (o *options) validateLeaderElection() error {
 		return fmt.Errorf("--leader-elect-renew-deadline (%s) must be more than 1.2 times --leader-elect-retry-period (%s)", o.LeaderElectRenewDeadline.Duration, o.LeaderElectRetryPeriod.Duration)
 	case o.LeaderElectLeaseDuration.Duration <= o.LeaderElectRenewDeadline.Duration:
 		return fmt.Errorf("--leader-elect-lease-duration (%s) must be more than --leader-elect-renew-deadline (%s)", o.LeaderElectLeaseDuration.Duration, o.LeaderElectRenewDeadline.Duration)
-	case o.LeaderElectNamespace != "" && len(validation.IsDNS1123Label(o.LeaderElectNamespace)) > 0:
-		return fmt.Errorf("--leader-elect-lease-namespace %q is not the name of a namespace", o.LeaderElectNamespace)
-	case o.LeaderElectNamespace == "" && o.ControllerNamespace == "":
+	case o.ControllerNamespace == "":
 		return errors.New("--leader-elect needs --controller-namespace outside a cluster")
-	case o.LeaderElectNamespace == "":
-		o.LeaderElectNamespace = o.ControllerNamespace
 	}
 	return nil
 }

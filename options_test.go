@@ -49,7 +49,6 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--namespace=,", "--namespace: \",\" is not a list"},
 		{"--namespace=a,B", "--namespace \"B\" cannot be the name of a namespace"},
 		{"--leader-elect-lease-name=Not_A_Name", "--leader-elect-lease-name \"Not_A_Name\" cannot be the name of an object"},
-		{"--leader-elect --leader-elect-lease-namespace=Not_A_Name", "--leader-elect-lease-namespace \"Not_A_Name\" is not the name of a namespace"},
 		{"--understand=wave,helm", "--understand \"helm\" is not a tool whose annotations can count; write reloader or wave"},
 		{"--workload=rollouts", "--workload: \"rollouts\" is not a kind of workload; write RESOURCE.VERSION.GROUP"},
 		{"--workload=gadgets.v1.example.com=template", "--workload: \"gadgets.v1.example.com=template\": \"template\" is not the path of a pod template"},
@@ -219,22 +218,6 @@ func TestAnyTextCanBeAnIgnoredError(t *testing.T) {
 			rt.Errorf("%q in the environment: got %q", text, o.ignoredErrors.Texts)
 		}
 	})
-}
-
-func TestTheLeaseIsInTheControllersNamespaceByDefault(t *testing.T) {
-	for args, want := range map[string]string{
-		"--controller-namespace=own":                                      "own",
-		"--controller-namespace=own --leader-elect-lease-namespace=other": "other",
-		"--leader-elect-lease-namespace=other":                            "other",
-	} {
-		o, err := parseOptions(append(strings.Fields(args), "--leader-elect"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if o.LeaderElectNamespace != want {
-			t.Errorf("%s: got %q, want %q", args, o.LeaderElectNamespace, want)
-		}
-	}
 }
 
 func TestADryRunNeedsNoLease(t *testing.T) {

@@ -27,7 +27,7 @@ func neededPermissions(o *options, all engines) []apiclient.Permission {
 	if o.elects() {
 		const without = "no leader is elected and the controller does nothing"
 		lease := apiclient.Permission{
-			Group: "coordination.k8s.io", Resource: "leases", Namespace: o.LeaderElectNamespace, Name: o.LeaderElectLeaseName, Impact: without,
+			Group: "coordination.k8s.io", Resource: "leases", Namespace: o.ControllerNamespace, Name: o.LeaderElectLeaseName, Impact: without,
 		}
 		for _, verb := range []string{"get", "update"} {
 			lease.Verb = verb

@@ -155,7 +155,7 @@ func TestOnlyTheLeaderDrivesDeploymentsAndAStandbyTakesOver(t *testing.T) {
 		t.Errorf("the standby has carried out %v actions, %v", done, err)
 	}
 	s.must(leader.Kill())
-	s.expireLease()
+	s.expireLeaseIn(s.ownNamespace())
 	s.controller = standby
 	fleet.requireRolledOut()
 	s.requireLeads(standby, 1)

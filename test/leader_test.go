@@ -46,8 +46,7 @@ func (s *scene) openElection(leaseDuration time.Duration) []string {
 		s.Fatal(err)
 	}
 	return []string{
-		"--leader-elect", "--leader-elect-lease-namespace", s.installation.Namespace,
-		"--leader-elect-lease-duration", leaseDuration.String(),
+		"--leader-elect", "--leader-elect-lease-duration", leaseDuration.String(),
 		"--leader-elect-renew-deadline", (leaseDuration * 2 / 3).String(),
 		"--leader-elect-retry-period", "250ms",
 	}
@@ -80,7 +79,12 @@ func (s *scene) startReplicas(leaseDuration time.Duration, further ...string) (l
 // its duration.
 func (s *scene) expireLease() {
 	s.Helper()
-	_, err := s.client.CoordinationV1().Leases(s.installation.Namespace).Patch(s.Context(), controllerName, types.MergePatchType,
+	s.expireLeaseIn(s.installation.Namespace)
+}
+
+func (s *scene) expireLeaseIn(namespace string) {
+	s.Helper()
+	_, err := s.client.CoordinationV1().Leases(namespace).Patch(s.Context(), controllerName, types.MergePatchType,
 		[]byte(`{"spec":{"holderIdentity":null}}`), metav1.PatchOptions{})
 	s.must(err)
 }

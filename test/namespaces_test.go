@@ -28,7 +28,7 @@ func TestTheNamespacedPermissionsSufficeForWatchingOneNamespace(t *testing.T) {
 		t.Fatalf("the ServiceAccount is in %s, want %s", s.installation.Namespace, home)
 	}
 
-	controller := s.startController("--leader-elect", "--leader-elect-lease-namespace", home)
+	controller := s.startController("--leader-elect")
 	s.make(settings, set("used", "v1"))
 	app := s.run("app", podOf(envFrom(settings)))
 	other.make(settings, set("used", "v1"))
@@ -53,7 +53,7 @@ func TestTheNamespacedPermissionsSufficeForWatchingOneNamespace(t *testing.T) {
 	s.letTimePass()
 	s.edit(settings, set("used", "v3"))
 	unrecordedBefore := s.now(unrecorded)
-	controller = s.startController("--leader-elect", "--leader-elect-lease-namespace", home)
+	controller = s.startController("--leader-elect")
 	s.awaitRestart(unrecorded, unrecordedBefore)
 	s.settle()
 	if lines := controller.Log().Containing("forbidden"); len(lines) != 0 {
