@@ -64,7 +64,7 @@ func newEngines(o *options, config *rest.Config, log *slog.Logger) (engines, err
 		FanOut:         o.fanOut(),
 		DryRun:         o.DryRun,
 		ExitOnError:    o.ExitOnError,
-		IgnoredErrors:  o.ignoredErrors,
+		IgnoredErrors:  o.IgnoredErrors,
 		GarbagePercent: percent,
 		Log:            log,
 	})

@@ -6,7 +6,6 @@ import (
 	"math"
 	"net"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,7 +35,6 @@ type options struct {
 	FanOutGroups        list         `long:"fan-out-group" env:"FAN_OUT_GROUPS" description:"ConfigMaps with copies in many namespaces, such as 'configmap/*/ca-bundle'; the restarts of all their readers form one fan-out. Can be given several times or have several, separated by commas"`
 	RestartWindow       string       `long:"restart-window" env:"RESTART_WINDOW" description:"When restarts may begin, unless an annotation of the workload or of the config says otherwise: a time zone, a cron expression and a duration, such as 'CRON_TZ=Europe/Berlin 0 22 * * 1-5 6h' (default: at any time)"`
 	IgnoredErrors       []string     `long:"ignored-errors" env:"IGNORED_ERRORS" env-delim:";" description:"Text, can be given several times: an error that contains one of them only causes a warning. Useful for objects that cannot be updated for a known reason, such as a new admission policy. The environment variable splits on ; (semicolon)"`
-	IgnoredPatterns     []string     `long:"ignored-error-patterns" env:"IGNORED_ERROR_PATTERNS" env-delim:";" description:"Regular expression, can be given several times: an error that matches one of them only causes a warning, too. The environment variable splits on ; (semicolon)"`
 	Verbose             int          `base:"10" short:"v" long:"verbose" env:"VERBOSE" default:"0" description:"Verbosity: 1 logs every change; 4 and above also log the client library's messages"`
 	Version             bool         `long:"version" description:"Print version information and exit"`
 
@@ -76,11 +74,10 @@ type options struct {
 	LeaderElectRenewDeadline duration `long:"leader-elect-renew-deadline" env:"LEADER_ELECT_RENEW_DEADLINE" default:"10s" description:"How long a leader tries to renew its lease before it gives up"`
 	LeaderElectRetryPeriod   duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
 
-	ignoredErrors controller.ErrorFilter
-	window        window.Window       // of RestartWindow
-	groups        []catalog.ConfigRef // of FanOutGroups
-	selector      labels.Selector     // of NamespaceSelector, nil if there is none
-	workloads     []custom.Kind       // of Workloads
+	window    window.Window       // of RestartWindow
+	groups    []catalog.ConfigRef // of FanOutGroups
+	selector  labels.Selector     // of NamespaceSelector, nil if there is none
+	workloads []custom.Kind       // of Workloads
 }
 
 // errHelp carries the help text that the user asked for.
@@ -109,6 +106,8 @@ func parseOptions(args []string) (*options, error) {
 	case len(rest) > 0:
 		return nil, fmt.Errorf("unexpected argument %q", rest[0])
 	}
+	// An empty text would be in every error.
+	o.IgnoredErrors = slices.DeleteFunc(o.IgnoredErrors, func(text string) bool { return text == "" })
 	return &o, o.validate()
 }
 
@@ -139,7 +138,7 @@ func (o *options) validate() error {
 	case o.DryRun && o.drivesDeployments():
 		return fmt.Errorf("--dry-run writes nothing to workloads, so it excludes --deployment-engine=%s", o.DeploymentEngine)
 	}
-	for _, check := range []func() error{o.validatePeriods, o.validateFanOut, o.validateRequests, o.validateNamespaces, o.validateOptIns, o.validateWorkloads, o.validateListenAddress, o.validateStatusAddress, o.readIgnoredErrors, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
+	for _, check := range []func() error{o.validatePeriods, o.validateFanOut, o.validateRequests, o.validateNamespaces, o.validateOptIns, o.validateWorkloads, o.validateListenAddress, o.validateStatusAddress, o.takeOwnNamespace, o.validateOwnObjects, o.validateEngine, o.validateLeaderElection} {
 		if err := check(); err != nil {
 			return err
 		}
@@ -338,21 +337,6 @@ func isAddress(text string) bool {
 		_, err = strconv.ParseUint(port, 10, 16)
 	}
 	return err == nil
-}
-
-// readIgnoredErrors takes the texts as they are and compiles the patterns. Empty ones are
-// left out, because they would match every error.
-func (o *options) readIgnoredErrors() error {
-	isEmpty := func(text string) bool { return text == "" }
-	o.ignoredErrors.Texts = slices.DeleteFunc(o.IgnoredErrors, isEmpty)
-	for _, pattern := range slices.DeleteFunc(o.IgnoredPatterns, isEmpty) {
-		compiled, err := regexp.Compile(pattern)
-		if err != nil {
-			return fmt.Errorf("--ignored-error-patterns: %.100q is not a regular expression such as quota.*exceeded: %s", pattern, wrongSyntax(err))
-		}
-		o.ignoredErrors.Patterns = append(o.ignoredErrors.Patterns, compiled)
-	}
-	return nil
 }
 
 // elects reports whether this process takes part in the leader election. A dry run does

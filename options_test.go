@@ -29,7 +29,6 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--restart-deadline=0", "--restart-deadline must be more than 0"},
 		{"--restart-deadline=25h", "at most 24h0m0s"},
 		{"--verbose=-1", "--verbose must not be negative"},
-		{"--ignored-error-patterns=(", "--ignored-error-patterns: \"(\" is not a regular expression such as quota.*exceeded: missing closing )"},
 		{"--listen-address=10254", "--listen-address must be host:port"},
 		{"--listen-address=:99999", "--listen-address must be host:port"},
 		{"--status-address=127.0.0.1", "--status-address must be host:port"},
@@ -106,7 +105,6 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	t.Setenv("RESTART_GRACE_PERIOD", "7")
 	t.Setenv("RESTART_CHECK_PERIOD", "100")
 	t.Setenv("IGNORED_ERRORS", "first one;second .*")
-	t.Setenv("IGNORED_ERROR_PATTERNS", "third .*;fourth")
 	t.Setenv("WATCH_NAMESPACES", "b,a,b")
 	t.Setenv("VERBOSE", "1")
 	t.Setenv("LEADER_ELECT_RETRY_PERIOD", "3s")
@@ -130,11 +128,8 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	if !o.drivesDeployments() || o.DeploymentWorkers != 3 {
 		t.Errorf("deployment engine: %s with %d workers", o.DeploymentEngine, o.DeploymentWorkers)
 	}
-	if got := strings.Join(o.ignoredErrors.Texts, "|"); got != "first one|second .*" {
+	if got := strings.Join(o.IgnoredErrors, "|"); got != "first one|second .*" {
 		t.Errorf("texts of ignored errors: %s", got)
-	}
-	if patterns := o.ignoredErrors.Patterns; len(patterns) != 2 || !patterns[0].MatchString("a third thing") {
-		t.Errorf("patterns of ignored errors: %v", patterns)
 	}
 }
 
@@ -205,8 +200,8 @@ func TestAnyTextCanBeAnIgnoredError(t *testing.T) {
 		if text != "" {
 			want = []string{text}
 		}
-		if !slices.Equal(o.ignoredErrors.Texts, want) {
-			rt.Errorf("%q as a flag: got %q", text, o.ignoredErrors.Texts)
+		if !slices.Equal(o.IgnoredErrors, want) {
+			rt.Errorf("%q as a flag: got %q", text, o.IgnoredErrors)
 		}
 		t.Setenv("IGNORED_ERRORS", text+";;more")
 		o, err = parseOptions(nil)
@@ -214,8 +209,8 @@ func TestAnyTextCanBeAnIgnoredError(t *testing.T) {
 			rt.Fatalf("%q in the environment: %v", text, err)
 		}
 		want = slices.DeleteFunc(strings.Split(text+";more", ";"), func(part string) bool { return part == "" })
-		if !slices.Equal(o.ignoredErrors.Texts, want) {
-			rt.Errorf("%q in the environment: got %q", text, o.ignoredErrors.Texts)
+		if !slices.Equal(o.IgnoredErrors, want) {
+			rt.Errorf("%q in the environment: got %q", text, o.IgnoredErrors)
 		}
 	})
 }

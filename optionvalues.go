@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path"
 	"regexp"
-	"regexp/syntax"
 	"slices"
 	"strings"
 	"time"
@@ -81,12 +80,4 @@ func canMatchNamespace(pattern string) bool {
 	}
 	return err == nil && namespacePattern.MatchString(pattern) && !strings.HasPrefix(pattern, "-") && !strings.HasSuffix(pattern, "-") &&
 		(strings.ContainsAny(pattern, "*?[") || len(pattern) <= validation.DNS1123LabelMaxLength)
-}
-
-// wrongSyntax says what is wrong with a regular expression, which the library's error repeats.
-func wrongSyntax(err error) string {
-	if problem := (*syntax.Error)(nil); errors.As(err, &problem) {
-		return problem.Code.String()
-	}
-	return err.Error()
 }

@@ -230,7 +230,7 @@ func TestAFanOutFinishesWhateverItsReadersCannotSee(t *testing.T) {
 func TestAFanOutWhoseOtherRestartIsRefusedDoesNotFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one", "a/two")
-		w.controller.restarter.ignoredErrors.Texts = []string{"refused"}
+		w.controller.restarter.ignoredErrors = []string{"refused"}
 		w.edited("a/c", "2")
 		settle(w)
 		w.controller.reports.lookAtFanOuts(time.Now())

@@ -67,10 +67,10 @@ type Options struct {
 	FanOut FanOutOptions
 	// DryRun reports what would be restarted, and writes nothing to workloads.
 	DryRun bool
-	// ExitOnError ends [Controller.Lead] at the first permanent failure that
-	// IgnoredErrors does not select.
+	// ExitOnError ends [Controller.Lead] at the first permanent failure whose error contains
+	// none of IgnoredErrors.
 	ExitOnError   bool
-	IgnoredErrors ErrorFilter
+	IgnoredErrors []string
 	// GarbagePercent is how much garbage may accumulate in the process, in percent of the
 	// memory in use, once the first decisions are made; 0 changes nothing. Until then, much
 	// data passes through memory; afterwards, little.

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -86,21 +85,6 @@ func isPermanent(err error) bool {
 	}
 }
 
-// ErrorFilter selects errors by their text. The zero value selects no errors.
-type ErrorFilter struct {
-	// Texts select the errors that contain one of them.
-	Texts []string
-	// Patterns select the errors that match one of them.
-	Patterns []*regexp.Regexp
-}
-
-// matches reports whether the filter selects an error.
-func (f ErrorFilter) matches(err error) bool {
-	message := err.Error()
-	return slices.ContainsFunc(f.Texts, func(text string) bool { return strings.Contains(message, text) }) ||
-		slices.ContainsFunc(f.Patterns, func(pattern *regexp.Regexp) bool { return pattern.MatchString(message) })
-}
-
 // These errors put a workload off until everything that a decision needs is known.
 var (
 	errConfigsUnknown = errors.New("the configs of the namespace have not all been listed, and nothing is decided before: /readyz says why")
@@ -124,7 +108,8 @@ func failureOf(err error) fairqueue.Failure {
 
 // isIgnored reports whether the operator wants to ignore a failure: then nothing waits for the workload either.
 func (r *restarter) isIgnored(err error) bool {
-	return !isWaiting(err) && !errors.Is(err, errOutdated) && r.ignoredErrors.matches(err)
+	return !isWaiting(err) && !errors.Is(err, errOutdated) &&
+		slices.ContainsFunc(r.ignoredErrors, func(text string) bool { return strings.Contains(err.Error(), text) })
 }
 
 // failed reports a request that failed and will be tried again.

@@ -95,7 +95,7 @@ type restarter struct {
 	backoffLimit  time.Duration
 	dryRun        bool
 	exitOnError   bool
-	ignoredErrors ErrorFilter
+	ignoredErrors []string
 	failure       chan error // has an element when a failure must end the process
 	refused       lackSignal
 }

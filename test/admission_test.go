@@ -124,32 +124,24 @@ func TestADeniedPatchIsRetriedWhileTheOthersContinue(t *testing.T) {
 }
 
 func TestAnIgnoredErrorIsOnlyAWarning(t *testing.T) {
-	t.Parallel()
-	for name, flags := range map[string][]string{
-		"by its text":  {"--ignored-errors", "[", "--ignored-errors", denial},
-		"by a pattern": {"--ignored-errors", "is fro[zs]en", "--ignored-error-patterns", "is fro[zs]en"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSceneApart(t)
-			controller := s.startController(append(flags, "--exit-on-error")...)
-			s.make(settings, set("used", "v1"))
-			frozen := s.run("frozen", podOf(envFrom(settings)))
-			s.started(frozen)
-			s.freeze(frozen)
-			s.edit(settings, set("used", "v2"))
-			s.eventually("the denial is warned of", func(context.Context) error {
-				if len(controller.Log().Containing("level=WARN", "deployment/"+s.namespace+"/frozen", denial)) == 0 {
-					return errors.New("no warning in the log names the workload and the denial")
-				}
-				return nil
-			})
-			if lines := controller.Log().Containing("level=ERROR"); len(lines) != 0 {
-				t.Errorf("errors in the log: %q", lines)
-			}
-			s.settle() // it continues
-			s.must(controller.Running())
-		})
+	s := newSceneApart(t)
+	controller := s.startController("--ignored-errors", "[", "--ignored-errors", denial, "--exit-on-error")
+	s.make(settings, set("used", "v1"))
+	frozen := s.run("frozen", podOf(envFrom(settings)))
+	s.started(frozen)
+	s.freeze(frozen)
+	s.edit(settings, set("used", "v2"))
+	s.eventually("the denial is warned of", func(context.Context) error {
+		if len(controller.Log().Containing("level=WARN", "deployment/"+s.namespace+"/frozen", denial)) == 0 {
+			return errors.New("no warning in the log names the workload and the denial")
+		}
+		return nil
+	})
+	if lines := controller.Log().Containing("level=ERROR"); len(lines) != 0 {
+		t.Errorf("errors in the log: %q", lines)
 	}
+	s.settle() // it continues
+	s.must(controller.Running())
 }
 
 func TestExitOnErrorEndsTheProcess(t *testing.T) {

@@ -24,7 +24,6 @@ func TestAWrongCommandLineEndsWithOneLineAndExitCode2(t *testing.T) {
 		"a negative grace period":        {[]string{"--restart-grace-period=-1"}, "restart-grace-period"},
 		"a check period of 0":            {[]string{"-c", "0"}, "restart-check-period"},
 		"a check period that is text":    {[]string{"-c", "often"}, "restart-check-period"},
-		"a broken pattern":               {[]string{"--ignored-error-patterns", "("}, "ignored-error-patterns"},
 		"no level of verbosity":          {[]string{"-v", "loud"}, "verbose"},
 		"an unknown log format":          {[]string{"--log-format", "xml"}, "log-format"},
 		"an address without a port":      {[]string{"--listen-address", "localhost"}, "listen-address"},
@@ -59,7 +58,7 @@ func TestAWrongCommandLineEndsWithOneLineAndExitCode2(t *testing.T) {
 func TestEachFlagHasItsEnvironmentVariable(t *testing.T) {
 	skipIfShort(t)
 	for variable, value := range map[string]string{
-		"RESTART_CHECK_PERIOD": "often", "RESTART_GRACE_PERIOD": "soon", "IGNORED_ERROR_PATTERNS": "fine;(", "VERBOSE": "loud",
+		"RESTART_CHECK_PERIOD": "often", "RESTART_GRACE_PERIOD": "soon", "VERBOSE": "loud",
 		"KUBECONFIG": "/no/such/file", "WATCH_NAMESPACES": "good,No Such", "LISTEN_ADDRESS": "localhost", "LOG_FORMAT": "xml",
 		"KUBE_API_QPS": "fast", "KUBE_API_BURST": "all",
 		"DEPLOYMENT_ENGINE": "maybe", "DEPLOYMENT_WORKERS": "many",
