@@ -128,7 +128,8 @@ func DecideByPods(view View, pods []Pod) Decision {
 		return decision.with(Restart, "a container started while the content differed from the record")
 	case len(decision.Causes) > 0:
 		return decision.with(Restart, reasonMissed(rotated))
-	case decision.addInterrupted(w, pods):
+	case w.changedMethod() && slices.ContainsFunc(pods, w.isEarlier):
+		decision.nameCauses(w.Applied.LastCauses())
 		return decision.with(Restart, reasonInterrupted)
 	case w.Applied.Reverted != nil && w.lacksRecorded(sights):
 		return decision.with(Keep, "a restart was reverted, and a config that it was recorded with is gone")

@@ -139,6 +139,8 @@ func (w *Workload) IsEarlierPod(created time.Time) bool {
 	return evicts && created.Sub(at) <= clockTolerance
 }
 
+func (w *Workload) isEarlier(pod Pod) bool { return w.IsEarlierPod(pod.Created) }
+
 // EvictionDelay is how long after the record nothing may be evicted: until the clock that dates the records is
 // so far ahead that [Workload.IsEarlierPod] reports false for a new pod, even if the clock that dates the pod is
 // behind by as much as clocks may differ, and shows whole seconds.
@@ -155,27 +157,10 @@ func (w *Workload) withoutEvicted(pods []Pod) []Pod {
 	if w.Evict == 0 || w.Method() != ByEviction {
 		return pods
 	}
-	return slices.DeleteFunc(slices.Clone(pods), func(pod Pod) bool { return w.IsEarlierPod(pod.Created) })
+	return slices.DeleteFunc(slices.Clone(pods), w.isEarlier)
 }
 
 const reasonInterrupted = "a restart by eviction was not over when the method changed"
-
-// addInterrupted reports whether one of the pods is from before a restart by eviction that was not over when the
-// method changed. It adds what that restart was for.
-func (d *Decision) addInterrupted(w *Workload, pods []Pod) bool {
-	isEarlier := func(pod Pod) bool { return w.IsEarlierPod(pod.Created) }
-	if !w.changedMethod() || !slices.ContainsFunc(pods, isEarlier) {
-		return false
-	}
-	for _, r := range w.Applied.RestartedFor {
-		cause := Cause{Config: r.Config, Keys: r.Keys}
-		cause.addMoment(0)
-		cause.Unnamed = len(r.Keys) == 0
-		d.Causes = append(d.Causes, cause)
-	}
-	d.nameCauses(d.Causes)
-	return true
-}
 
 // ObserveReplaced takes in that no pod is left from before the restart by eviction of the given workload, as a
 // read of its pods has shown.

@@ -39,6 +39,15 @@ func (d *Decision) RestartedFor() []Restarted {
 	return restarted
 }
 
+// LastCauses are the causes of the last restart, as the record names them.
+func (r *AppliedState) LastCauses() []Cause {
+	var causes []Cause
+	for _, restarted := range r.RestartedFor {
+		causes = append(causes, Cause{Config: restarted.Config, Keys: restarted.Keys})
+	}
+	return causes
+}
+
 // MoreRestartedFor is [Decision.MoreCauses] of the last restart: the record does not say whether there were more than it may name,
 // nor for what it was if it names nothing.
 func (r *AppliedState) MoreRestartedFor() int {

@@ -108,11 +108,7 @@ func isLaterTimestamp(timestamp, former string) bool {
 
 // recordedFor returns what the record of a workload says about its last restart.
 func recordedFor(w *catalog.Workload) catalog.Decision {
-	decision := catalog.Decision{Outcome: catalog.Restart, MoreCauses: w.Applied.MoreRestartedFor()}
-	for _, r := range w.Applied.RestartedFor {
-		decision.Causes = append(decision.Causes, catalog.Cause{Config: r.Config, Keys: r.Keys})
-	}
-	return decision
+	return catalog.Decision{Outcome: catalog.Restart, Causes: w.Applied.LastCauses(), MoreCauses: w.Applied.MoreRestartedFor()}
 }
 
 // restartedFor is recordedFor with the moments of the edits, which make the restart part of their fan-outs.
