@@ -2,12 +2,13 @@ package main
 
 import (
 	"encoding/json"
-	"log/slog"
 	"os"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"kubernetes-deployment-restart-controller/internal/permissions"
 )
 
 // dashboard is the Grafana dashboard of the chart.
@@ -63,9 +64,7 @@ var (
 // A query about a series or a label that does not exist shows nothing, and no error.
 func TestTheDashboardAsksForSeriesAndLabelsThatTheControllerExports(t *testing.T) {
 	exported := described(t)
-	checked := &missingPermissions{}
-	checked.see(nil, nil, nil, slog.New(slog.DiscardHandler))
-	families, err := newRegistry(idleEngines(t), checked).Gather()
+	families, err := newRegistry(idleEngines(t), &permissions.Missing{}).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}

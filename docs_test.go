@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"kubernetes-deployment-restart-controller/internal/permissions"
+
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
@@ -136,7 +138,7 @@ func described(t *testing.T) map[string]string {
 		for _, e := range idleEngines(t) {
 			e.Describe(descs)
 		}
-		(&missingPermissions{}).Describe(descs)
+		(&permissions.Missing{}).Describe(descs)
 	}()
 	found := map[string]string{"deployment_restart_controller_build_info": "commit go_version version"} // which is no engine's
 	for desc := range descs {

@@ -2,9 +2,11 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
@@ -12,6 +14,10 @@ import (
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/controller"
 	"kubernetes-deployment-restart-controller/deployment"
+	"kubernetes-deployment-restart-controller/internal/election"
+	"kubernetes-deployment-restart-controller/internal/permissions"
+	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/statuspage"
 )
 
 // engine is one of the controllers of this program. The restart controller always
@@ -143,4 +149,75 @@ func (all engines) Ready() (bool, string) {
 		details.WriteString(detail)
 	}
 	return ready, details.String()
+}
+
+// neededPermissions returns the permissions that the engines and the leader election
+// need.
+func neededPermissions(o *options, all engines) []apiclient.Permission {
+	var needed []apiclient.Permission
+	for _, e := range all {
+		needed = append(needed, e.Permissions()...)
+	}
+	if o.elects() {
+		const without = "no leader is elected and the controller does nothing"
+		lease := apiclient.Permission{
+			Group: "coordination.k8s.io", Resource: "leases", Namespace: o.ControllerNamespace, Name: o.LeaderElectLeaseName, Impact: without,
+		}
+		for _, verb := range []string{"get", "update"} {
+			lease.Verb = verb
+			needed = append(needed, lease)
+		}
+		// RBAC cannot limit create to a name, so the permission is to create any
+		// lease.
+		lease.Verb, lease.Name, lease.Impact = "create", "", "no leader is elected if the lease does not exist"
+		needed = append(needed, lease)
+	}
+	return needed
+}
+
+// statusOf returns what the status page shows of the engines.
+func statusOf(all engines, candidate *election.Election, missing *permissions.Missing) statuspage.Source {
+	var restarts *controller.Controller
+	var rollouts func() *status.Rollouts
+	for _, e := range all {
+		switch e := e.(type) {
+		case *controller.Controller:
+			restarts = e
+		case *deployment.Engine:
+			rollouts = e.Rollouts
+		}
+	}
+	return statuspage.Source{
+		Leads: restarts.Leads,
+		Knowledge: func(namespace string) status.Knowledge {
+			known := status.NewKnowledge(restarts.Leads(), candidate.Lease(), restarts.Watches(namespace), time.Now())
+			known.Gaps = append(known.Gaps, restarts.Gaps(namespace)...)
+			known.Gaps = append(known.Gaps, missing.Gaps(namespace, known.Gaps)...)
+			return known
+		},
+		Overview: func(namespace string) *status.Overview {
+			overview := restarts.Overview(namespace, time.Now())
+			if overview.Leads && rollouts != nil && namespace == "" {
+				overview.Rollouts = rollouts()
+			}
+			return overview
+		},
+		Workload:  func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) },
+		Config:    func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) },
+		MistakeOn: restarts.MistakeOn,
+	}
+}
+
+// readiness returns whether all engines are ready, with details, whether anybody leads, and which permissions are missing.
+func readiness(all engines, candidate *election.Election, missing *permissions.Missing) func() (bool, string) {
+	return func() (bool, string) {
+		isReady, detail := all.Ready()
+		if l := candidate.Lease(); l != nil {
+			detail += fmt.Sprintln(l.Line(candidate.Leads(), time.Now()))
+		}
+		for _, gap := range missing.Gaps("", []status.Gap{{Why: detail}}) {
+			detail += fmt.Sprintln(gap.Line())
+		}
+		return isReady, detail
+	}
 }

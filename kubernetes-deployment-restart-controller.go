@@ -21,6 +21,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"kubernetes-deployment-restart-controller/internal/election"
+	"kubernetes-deployment-restart-controller/internal/logging"
+	"kubernetes-deployment-restart-controller/internal/permissions"
+	"kubernetes-deployment-restart-controller/internal/server"
 	"kubernetes-deployment-restart-controller/statuspage"
 )
 
@@ -71,7 +75,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "%s: %v\n", programName, err)
 		return exitUsage
 	}
-	log := newLogger(o, stderr)
+	log := logging.New(o.LogFormat == "json", o.Verbose, stderr)
 	if err := control(ctx, o, config, log); err != nil {
 		log.Error("exiting", "error", err)
 		return exitFailure
@@ -88,26 +92,30 @@ func control(ctx context.Context, o *options, config *rest.Config, log *slog.Log
 	if err != nil {
 		return err
 	}
-	watchdog, lease, missing := &watchdog{}, &leaseView{}, &missingPermissions{}
-	stop, err := serve(ctx, "metrics and health", o.ListenAddress, maxConnections, endpoints(newRegistry(all, missing), watchdog.Check, readiness(all, lease, watchdog, missing)), log)
+	candidate, err := o.newElection(config, log)
+	if err != nil {
+		return err
+	}
+	missing := &permissions.Missing{}
+	stop, err := server.Serve(ctx, "metrics and health", o.ListenAddress, maxConnections, server.Endpoints(newRegistry(all, missing), candidate.Check, readiness(all, candidate, missing)), log)
 	if err != nil {
 		return err
 	}
 	defer stop()
 	if o.StatusAddress != "" {
-		stop, err := serve(ctx, "the status page", o.StatusAddress, maxPageConnections, statuspage.New(statusOf(all, lease, missing), log), log)
+		stop, err := server.Serve(ctx, "the status page", o.StatusAddress, maxPageConnections, statuspage.New(statusOf(all, candidate, missing), log), log)
 		if err != nil {
 			return err
 		}
 		defer stop()
 	}
-	go missing.check(ctx, config, neededPermissions(o, all), all.refused(), all.granted, log)
-	return runEngines(ctx, o, config, watchdog, lease, all, log)
+	go missing.Check(ctx, config, neededPermissions(o, all), all.refused(), all.granted, log)
+	return runEngines(ctx, o, candidate, all, log)
 }
 
 // runEngines keeps the engines' knowledge up to date all the time, and lets
 // them act while this process leads.
-func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, lease *leaseView, all engines, log *slog.Logger) error {
+func runEngines(ctx context.Context, o *options, candidate *election.Election, all engines, log *slog.Logger) error {
 	watching, stop := context.WithCancel(ctx)
 	watched := make(chan struct{})
 	go func() {
@@ -122,8 +130,8 @@ func runEngines(ctx context.Context, o *options, config *rest.Config, watchdog *
 		log.Info("leading")
 		return all.Lead(ctx)
 	}
-	if o.elects() {
-		return elect(ctx, o, config, watchdog, lease, log, lead)
+	if candidate != nil {
+		return candidate.Run(ctx, lead)
 	}
 	if o.LeaderElect {
 		log.Info("a dry run takes no part in the leader election, acting as if elected")
@@ -168,7 +176,7 @@ func named(config *rest.Config) *rest.Config {
 }
 
 // newRegistry returns the metrics of the engines and of the process.
-func newRegistry(all engines, missing *missingPermissions) *prometheus.Registry {
+func newRegistry(all engines, missing *permissions.Missing) *prometheus.Registry {
 	buildInfo := prometheus.NewGauge(prometheus.GaugeOpts{
 		Name:        "deployment_restart_controller_build_info",
 		Help:        "The running version, always 1.",

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"math"
 	"net"
 	"os"
@@ -14,11 +15,13 @@ import (
 	"github.com/jessevdk/go-flags"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller"
 	"kubernetes-deployment-restart-controller/controller/window"
 	"kubernetes-deployment-restart-controller/custom"
+	"kubernetes-deployment-restart-controller/internal/election"
 	"kubernetes-deployment-restart-controller/statuspage"
 )
 
@@ -342,6 +345,17 @@ func isAddress(text string) bool {
 // elects reports whether this process takes part in the leader election. A dry run does
 // not: if it held the lease, the process that does the work would stand by.
 func (o *options) elects() bool { return o.LeaderElect && !o.DryRun }
+
+// newElection returns this process's part in the leader election, nil if it takes part in none.
+func (o *options) newElection(config *rest.Config, log *slog.Logger) (*election.Election, error) {
+	if !o.elects() {
+		return nil, nil
+	}
+	return election.New(config, election.Options{
+		Namespace: o.ControllerNamespace, Name: o.LeaderElectLeaseName, LeaseDuration: o.LeaderElectLeaseDuration.Duration,
+		RenewDeadline: o.LeaderElectRenewDeadline.Duration, RetryPeriod: o.LeaderElectRetryPeriod.Duration,
+	}, log)
+}
 
 // validateLeaderElection checks the requirements of client-go's leader election.
 func (o *options) validateLeaderElection() error {

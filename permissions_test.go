@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"errors"
 	"io"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -86,7 +87,7 @@ func TestTheCheckedPermissionsAreThoseOfTheManifests(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			all, err := newEngines(o, &rest.Config{Host: "http://127.0.0.1"}, newLogger(o, io.Discard))
+			all, err := newEngines(o, &rest.Config{Host: "http://127.0.0.1"}, slog.New(slog.DiscardHandler))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -140,7 +141,7 @@ func TestTheFenceCoversEachKindOfWorkloadThatMayBePatched(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := newEngines(o, &rest.Config{Host: "http://127.0.0.1"}, newLogger(o, io.Discard))
+	all, err := newEngines(o, &rest.Config{Host: "http://127.0.0.1"}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

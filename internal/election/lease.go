@@ -1,4 +1,4 @@
-package main
+package election
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -44,25 +45,25 @@ type lease struct {
 	headStart  time.Duration
 }
 
-func newLease(o *options, config *rest.Config) (*lease, error) {
+func newLease(config *rest.Config, o Options) (*lease, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		return nil, fmt.Errorf("get host name: %w", err)
 	}
 	limited := rest.CopyConfig(config)
-	limited.Timeout = max(o.LeaderElectRenewDeadline.Duration/2, time.Second) // so that a single silent connection does not cause the loss of the lease
+	limited.Timeout = max(o.RenewDeadline/2, time.Second) // so that a single silent connection does not cause the loss of the lease
 	client, err := apiclient.ConnectGroup(limited, coordinationv1.SchemeGroupVersion)
 	if err != nil {
 		return nil, fmt.Errorf("make client for the lease: %w", err)
 	}
 	return &lease{
-		client:    apiclient.NewLeases(client, o.ControllerNamespace),
-		namespace: o.ControllerNamespace,
-		name:      o.LeaderElectLeaseName,
+		client:    apiclient.NewLeases(client, o.Namespace),
+		namespace: o.Namespace,
+		name:      o.Name,
 		identity:  host + "_" + string(uuid.NewUUID()),
-		duration:  o.LeaderElectLeaseDuration.Duration,
+		duration:  o.LeaseDuration,
 		// Within that time, a process that waits for the lease asks for it at least once; see [retryJitter].
-		headStart: 3 * o.LeaderElectRetryPeriod.Duration,
+		headStart: 3 * o.RetryPeriod,
 	}, nil
 }
 
@@ -206,4 +207,22 @@ func (l *lease) release(ctx context.Context) error {
 	next.Spec.HolderIdentity, next.Spec.LeaseDurationSeconds = new(""), new(int32(1))
 	next.Spec.AcquireTime, next.Spec.RenewTime = &now, &now
 	return l.update(ctx, next)
+}
+
+// leaseView is the lease as this process saw it last. The zero value has seen none. It may be used by several
+// goroutines at once.
+type leaseView struct{ last atomic.Pointer[status.Lease] }
+
+// seen returns the lease, nil if none was seen. It must not be modified.
+func (v *leaseView) seen() *status.Lease { return v.last.Load() }
+
+// see takes in the lease after another attempt. Only one goroutine at a time may call it.
+func (v *leaseView) see(lease *status.Lease) {
+	if lease.Problem != "" {
+		lease.ProblemSince = time.Now().UTC()
+		if last := v.last.Load(); last != nil && last.Problem != "" {
+			lease.ProblemSince = last.ProblemSince
+		}
+	}
+	v.last.Store(lease)
 }

@@ -1,4 +1,4 @@
-package main
+package logging
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func TestTheLogHasFewLinesOfAKindAboutANamespace(t *testing.T) {
 
 func testThrottledLog(t *testing.T, of func(namespace string, i int) (key string, value any)) {
 	var out strings.Builder
-	log := newLogger(&options{LogFormat: "text"}, &out)
+	log := New(false, 0, &out)
 	write := func(namespace string, n int) (lines int, last string) {
 		out.Reset()
 		for i := range n {

@@ -1,4 +1,6 @@
-package main
+// Package logging makes the program's logger. No line has data of configs, what others have written is visible and short in
+// it, and no namespace floods the log.
+package logging
 
 import (
 	"context"
@@ -20,27 +22,27 @@ const (
 	maxClientVerbosity = 5
 )
 
-// newLogger returns the program's logger and makes the client library log
+// New returns the program's logger, which writes lines of JSON or of text, and more of them the higher the verbosity. It makes the client library log
 // through the same handler. Warnings of the API server are dropped: they are about what
 // others have written, and admission webhooks and pod templates choose their text and number.
-func newLogger(o *options, out io.Writer) *slog.Logger {
+func New(asJSON bool, verbosity int, out io.Writer) *slog.Logger {
 	level := slog.LevelInfo
-	if o.Verbose > 0 {
-		level = min(slog.LevelDebug, slog.Level(-o.Verbose))
+	if verbosity > 0 {
+		level = min(slog.LevelDebug, slog.Level(-verbosity))
 	}
 	handlerOptions := &slog.HandlerOptions{Level: level, ReplaceAttr: briefErrors}
 	var handler slog.Handler = slog.NewTextHandler(out, handlerOptions) // which quotes what is invisible
-	if o.LogFormat == "json" {
+	if asJSON {
 		handler = slog.NewJSONHandler(visibleJSON{out}, handlerOptions)
 	}
 	throttled := newThrottledHandler(handler)
-	verbosity := 0
-	if o.Verbose >= minClientVerbosity {
-		verbosity = min(o.Verbose, maxClientVerbosity)
+	ofClient := 0
+	if verbosity >= minClientVerbosity {
+		ofClient = min(verbosity, maxClientVerbosity)
 	}
-	klog.SetSlogLogger(slog.New(cappedHandler{throttled, slog.Level(-verbosity)}))
+	klog.SetSlogLogger(slog.New(cappedHandler{throttled, slog.Level(-ofClient)}))
 	var klogLevel klog.Level
-	_ = klogLevel.Set(strconv.Itoa(verbosity)) // a number is always accepted
+	_ = klogLevel.Set(strconv.Itoa(ofClient)) // a number is always accepted
 	rest.SetDefaultWarningHandler(rest.NoWarnings{})
 	return slog.New(throttled)
 }

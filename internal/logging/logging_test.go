@@ -1,4 +1,4 @@
-package main
+package logging
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ import (
 func TestTheClientLibraryNeverLogsResponses(t *testing.T) {
 	for _, verbose := range []int{0, 1, 4, 5, 8, 100} {
 		var out strings.Builder
-		newLogger(&options{Verbose: verbose, LogFormat: "text"}, &out)
+		New(false, verbose, &out)
 		logClient(8, "response body: canary")
 		logClient(6, "response headers")
 		if out.Len() > 0 {
@@ -48,7 +48,7 @@ func TestWarningsOfTheAPIServerAreNotLogged(t *testing.T) {
 	}))
 	defer server.Close()
 	var out strings.Builder
-	newLogger(&options{LogFormat: "text"}, &out)
+	New(false, 0, &out)
 	core, err := apiclient.ConnectGroup(&rest.Config{Host: server.URL}, corev1.SchemeGroupVersion)
 	if err != nil {
 		t.Fatal(err)
@@ -64,7 +64,7 @@ func TestWarningsOfTheAPIServerAreNotLogged(t *testing.T) {
 func TestTheTextOfAnErrorIsCutInTheLog(t *testing.T) {
 	for _, format := range []string{"text", "json"} {
 		var out strings.Builder
-		log := newLogger(&options{LogFormat: format}, &out)
+		log := New(format == "json", 0, &out)
 		denial := errors.New("denied: " + strings.Repeat("x", 1<<20))
 		log.Warn("cannot write", "error", denial)
 		klog.Background().Error(denial, "Server rejected event")
@@ -80,7 +80,7 @@ func TestTheTextOfAnErrorIsCutInTheLog(t *testing.T) {
 
 func TestLostEventsOfANamespaceDoNotFloodTheLog(t *testing.T) {
 	var out strings.Builder
-	newLogger(&options{LogFormat: "text"}, &out)
+	New(false, 0, &out)
 	for range linesAtOnce + 500 {
 		klog.Background().Error(errors.New("forbidden"), "Unable to write an Event", "namespace", "hostile", "tries", 1)
 	}
@@ -98,7 +98,7 @@ func TestWhatOthersWriteIsVisibleInTheLog(t *testing.T) {
 	const hostile = "a\u202eb\u2066c\u009bd\x1be\U000e0041f\ng\xff"
 	for _, format := range []string{"text", "json"} {
 		var out strings.Builder
-		log := newLogger(&options{LogFormat: format}, &out)
+		log := New(format == "json", 0, &out)
 		log.Warn("held", "why", hostile, "error", errors.New(hostile), "any", map[string]string{"k": hostile})
 		log.With("why", hostile).Info("held")
 		klog.Background().Error(errors.New(hostile), "Server rejected event", "event", hostile)

@@ -1,4 +1,6 @@
-package main
+// Package election lets one of several replicas lead at a time, by a Lease that the leader renews. The leader's work ends
+// before it gives the Lease up, and also if it cannot renew it. A replica that lost the Lease is over: it starts anew.
+package election
 
 import (
 	"context"
@@ -12,6 +14,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
+
+	"kubernetes-deployment-restart-controller/status"
 )
 
 // errLeaseLost ends a process that led and no longer leads. Another process may already
@@ -33,31 +37,64 @@ const releaseLimit = 10 * time.Second
 // the retry period is added to it.
 const retryJitter = 1.2
 
-// election lets one replica lead at a time.
-type election struct {
+// Options say which Lease the replicas share, and how it is held.
+type Options struct {
+	Namespace, Name string
+	// LeaseDuration is how long nobody else takes a lease that is not renewed, RenewDeadline how long a leader tries to renew
+	// it before it gives up, and RetryPeriod the time between two attempts. Each is longer than the next.
+	LeaseDuration, RenewDeadline, RetryPeriod time.Duration
+}
+
+// Election is a replica's part in the election of a leader. A nil one takes part in none. All methods but [Election.Run] may
+// be called by several goroutines at once.
+type Election struct {
 	lease                      *lease
 	renewDeadline, retryPeriod time.Duration
-	watchdog                   *watchdog
-	view                       *leaseView
+	watchdog                   watchdog
+	view                       leaseView
 	log                        *slog.Logger
 }
 
-// elect takes part in an election until the context ends, and leads while it
-// holds the lease. It returns what leading returned, or errLeaseLost.
-func elect(ctx context.Context, o *options, config *rest.Config, watchdog *watchdog, view *leaseView, log *slog.Logger, lead func(context.Context) error) error {
-	l, err := newLease(o, config)
+// New prepares an election. It sends no requests.
+func New(config *rest.Config, o Options, log *slog.Logger) (*Election, error) {
+	l, err := newLease(config, o)
 	if err != nil {
-		return fmt.Errorf("set up leader election: %w", err)
+		return nil, fmt.Errorf("set up leader election: %w", err)
 	}
-	e := &election{lease: l, renewDeadline: o.LeaderElectRenewDeadline.Duration, retryPeriod: o.LeaderElectRetryPeriod.Duration, watchdog: watchdog, view: view, log: log}
+	return &Election{lease: l, renewDeadline: o.RenewDeadline, retryPeriod: o.RetryPeriod, log: log}, nil
+}
+
+// Run takes part in the election until the context ends, and leads while it holds the lease. It returns what leading
+// returned, or an error if the lease is lost: another process may already act, and this one should start anew. It may be
+// called once.
+func (e *Election) Run(ctx context.Context, lead func(context.Context) error) error {
 	if !e.win(ctx) {
 		return nil
 	}
 	return e.lead(ctx, lead)
 }
 
+// Lease returns the lease as this process saw it last, nil if it has seen none. It must not be modified.
+func (e *Election) Lease() *status.Lease {
+	if e == nil {
+		return nil
+	}
+	return e.view.seen()
+}
+
+// Leads reports whether this process leads.
+func (e *Election) Leads() bool { return e != nil && e.watchdog.expects() }
+
+// Check returns an error if the loop that renews the lease hangs.
+func (e *Election) Check(*http.Request) error {
+	if e == nil {
+		return nil
+	}
+	return e.watchdog.check()
+}
+
 // win returns when this process holds the lease, or false when the context ends.
-func (e *election) win(ctx context.Context) bool {
+func (e *Election) win(ctx context.Context) bool {
 	var leader, problem string
 	for {
 		err := e.lease.hold(ctx)
@@ -88,7 +125,7 @@ func (e *election) win(ctx context.Context) bool {
 // lead leads until the leader's work ends by itself, the context ends or the lease is lost.
 // It renews the lease until the work that the lease protects has ended, and then releases
 // it, so that no standby waits until it expires. It does not release a lease that it could not renew.
-func (e *election) lead(ctx context.Context, lead func(context.Context) error) error {
+func (e *Election) lead(ctx context.Context, lead func(context.Context) error) error {
 	leading, end := context.WithCancel(ctx)
 	defer end()
 	renewing, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -132,7 +169,7 @@ func awaitEnd(leading context.Context, lead func(context.Context) error) error {
 
 // renew renews the lease until the context ends, another process holds it, or renewing has
 // failed for too long.
-func (e *election) renew(ctx context.Context) {
+func (e *Election) renew(ctx context.Context) {
 	hasFailed := false
 	for last := time.Now(); ; {
 		e.watchdog.expect(last.Add(2 * e.lease.duration))
@@ -164,7 +201,7 @@ func (e *election) renew(ctx context.Context) {
 }
 
 // release releases the lease.
-func (e *election) release(ctx context.Context) {
+func (e *Election) release(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, releaseLimit)
 	defer cancel()
 	if err := e.lease.release(ctx); err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
@@ -197,8 +234,8 @@ func (w *watchdog) expects() bool {
 	return !w.due.IsZero()
 }
 
-// Check returns an error if the loop hangs.
-func (w *watchdog) Check(*http.Request) error {
+// check returns an error if the loop hangs.
+func (w *watchdog) check() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.due.IsZero() && time.Now().After(w.due) {

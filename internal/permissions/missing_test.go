@@ -1,4 +1,4 @@
-package main
+package permissions
 
 import (
 	"bytes"
@@ -15,8 +15,8 @@ import (
 func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T) {
 	var written bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&written, nil))
-	missing := &missingPermissions{}
-	if gaps := missing.gaps("", nil); len(gaps) > 0 {
+	missing := &Missing{}
+	if gaps := missing.Gaps("", nil); len(gaps) > 0 {
 		t.Errorf("before a check: %+v", gaps)
 	}
 	lacked := []apiclient.Permission{
@@ -41,7 +41,7 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		"said of another namespace":         {"", `User "x" cannot list resource "secrets" in API group "" in the namespace "a"`, []string{"list secrets in namespace shop, so no workload restarts, at least since ", "create pods/eviction in namespace shop, ", "create pods in namespace office, ", "get configmaps halts in namespace own, "}},
 		"a subresource is not its resource": {"office", `cannot create resource "pods" in API group "" in the namespace "office"`, []string{"get configmaps halts in namespace own, "}},
 	} {
-		gaps := missing.gaps(test.namespace, []status.Gap{{Why: test.said}})
+		gaps := missing.Gaps(test.namespace, []status.Gap{{Why: test.said}})
 		for i := range gaps {
 			if line := gaps[i].Line(); len(gaps) != len(test.want) || !strings.HasPrefix(line, lacks+test.want[i]) || !strings.Contains(line, ": Apply ") {
 				t.Errorf("%s: %s of %d, want %s", name, line, len(gaps), test.want)
@@ -49,11 +49,11 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		}
 	}
 	refused := []status.Gap{{Why: `cannot list resource "secrets" in API group "" in the namespace "shop"`, Beginning: status.Beginning{Since: time.Now().Add(time.Hour)}}}
-	if missing.gaps("shop", refused); !refused[0].Since.Equal(missing.lacks[lacked[0]]) || !refused[0].AtLeast {
+	if missing.Gaps("shop", refused); !refused[0].Since.Equal(missing.lacks[lacked[0]]) || !refused[0].AtLeast {
 		t.Errorf("what is refused for lack of a permission began after the lack: %+v", refused[0].Beginning)
 	}
 	missing.see(nil, lacked, nil, log)
-	if gaps := missing.gaps("", nil); len(gaps) > 0 || strings.Count(written.String(), "missing permission") != len(lacked) {
+	if gaps := missing.Gaps("", nil); len(gaps) > 0 || strings.Count(written.String(), "missing permission") != len(lacked) {
 		t.Errorf("once they are granted: %+v\n%s", gaps, &written)
 	}
 	for i := range lacked {
@@ -62,7 +62,7 @@ func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T)
 		}
 	}
 	missing.see(make([]apiclient.Permission, 500), nil, nil, log)
-	if gaps := missing.gaps("", nil); len(gaps) != maxMissing+1 {
+	if gaps := missing.Gaps("", nil); len(gaps) != maxMissing+1 {
 		t.Errorf("of 500, it describes %d", len(gaps))
 	}
 }
@@ -81,9 +81,9 @@ func TestThatEditsAreNoticedLateIsNotSaidOfWhatCannotBeListed(t *testing.T) {
 		"only listed":                     {[]apiclient.Permission{watch}, "", 1},
 		"something else cannot be listed": {[]apiclient.Permission{list, other}, "", 2},
 	} {
-		missing := &missingPermissions{}
+		missing := &Missing{}
 		missing.see(test.missing, test.missing, test.missing, slog.New(slog.DiscardHandler))
-		if gaps := missing.gaps("", []status.Gap{{Why: test.said}}); len(gaps) != test.want {
+		if gaps := missing.Gaps("", []status.Gap{{Why: test.said}}); len(gaps) != test.want {
 			t.Errorf("%s: %+v", name, gaps)
 		}
 	}
@@ -93,7 +93,7 @@ func TestEachMissingPermissionIsLoggedOnce(t *testing.T) {
 	var written bytes.Buffer
 	log := slog.New(slog.NewTextHandler(&written, nil))
 	both := []apiclient.Permission{{Verb: "list", Resource: "secrets"}, {Verb: "watch", Resource: "secrets"}}
-	missing := &missingPermissions{}
+	missing := &Missing{}
 	missing.see(both, both, both, log)
 	missing.see(both[1:], both, both[1:], log)
 	for _, want := range []string{`msg="missing permission" right="list secrets"`, `msg="missing permission" right="watch secrets"`, `msg="permission granted" right="list secrets"`} {

@@ -1,4 +1,6 @@
-package main
+// Package server answers HTTP requests of clients that nobody has authenticated, who can neither use up memory and file
+// descriptors nor lock each other out: connections, headers, answers and scrapes have limits.
+package server
 
 import (
 	"context"
@@ -16,11 +18,11 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 )
 
-// endpoints returns the handler of /metrics, /healthz and /readyz. Healthy is
+// Endpoints returns the handler of /metrics, /healthz and /readyz. Healthy is
 // nil while the process and its election loop are alive. An unavailable API
 // server does not make the process unhealthy, because the kubelet would then
 // kill all replicas.
-func endpoints(registry *prometheus.Registry, healthy func(*http.Request) error, ready func() (bool, string)) http.Handler {
+func Endpoints(registry *prometheus.Registry, healthy func(*http.Request) error, ready func() (bool, string)) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", newScrapes(registry))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, r *http.Request) {
@@ -65,9 +67,9 @@ func writeText(w http.ResponseWriter, status int, text string) {
 	_, _ = io.WriteString(w, text) // the client may be gone, which needs no handling
 }
 
-// serve listens on an address and answers requests for something until stop is called. At most limit connections are
+// Serve listens on an address and answers requests for something until stop is called. At most limit connections are
 // open at the same time, and no more than a quarter of the files that this process may have open.
-func serve(ctx context.Context, what, address string, limit int, handler http.Handler, log *slog.Logger) (stop func(), err error) {
+func Serve(ctx context.Context, what, address string, limit int, handler http.Handler, log *slog.Logger) (stop func(), err error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {

@@ -1,4 +1,4 @@
-package main
+package server
 
 import (
 	"bufio"
@@ -28,7 +28,7 @@ func TestEndpointsReportHealthAndReadinessWithDetail(t *testing.T) {
 	var unhealthy error
 	ready := false
 	newHandler := func() http.Handler {
-		return endpoints(prometheus.NewRegistry(),
+		return Endpoints(prometheus.NewRegistry(),
 			func(*http.Request) error { return unhealthy },
 			func() (bool, string) { return ready, "[-] watch secrets: not synced yet\n" })
 	}
@@ -56,7 +56,7 @@ func TestEndpointsReportHealthAndReadinessWithDetail(t *testing.T) {
 func TestReadinessIsBuiltAtMostOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		built := 0
-		handler := endpoints(prometheus.NewRegistry(), func(*http.Request) error { return nil }, func() (bool, string) {
+		handler := Endpoints(prometheus.NewRegistry(), func(*http.Request) error { return nil }, func() (bool, string) {
 			built++
 			return built > 1, ""
 		})
@@ -74,7 +74,7 @@ func TestReadinessIsBuiltAtMostOnceASecond(t *testing.T) {
 
 func TestPortZeroTakesAFreePortAndReportsIt(t *testing.T) {
 	var log strings.Builder
-	stop, err := serve(t.Context(), "metrics and health", "127.0.0.1:0", 8, http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
+	stop, err := Serve(t.Context(), "metrics and health", "127.0.0.1:0", 8, http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestPortZeroTakesAFreePortAndReportsIt(t *testing.T) {
 func TestThePortKeepsFewConnectionsAndShortHeaders(t *testing.T) {
 	const limit = 8
 	var log strings.Builder
-	stop, err := serve(t.Context(), "metrics and health", "127.0.0.1:0", limit, http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
+	stop, err := Serve(t.Context(), "metrics and health", "127.0.0.1:0", limit, http.NotFoundHandler(), slog.New(slog.NewTextHandler(&log, nil)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -136,7 +136,7 @@ func TestAnAddressInUseIsAClearError(t *testing.T) {
 	quiet := slog.New(slog.DiscardHandler)
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
-	if _, err := serve(t.Context(), "metrics and health", server.Listener.Addr().String(), 8, http.NotFoundHandler(), quiet); err == nil || !strings.Contains(err.Error(), "in use") {
+	if _, err := Serve(t.Context(), "metrics and health", server.Listener.Addr().String(), 8, http.NotFoundHandler(), quiet); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package main
+package election
 
 import (
 	"context"
@@ -75,15 +75,11 @@ func (s *leaseServer) RoundTrip(request *http.Request) (*http.Response, error) {
 // lead elects a leader, alone and in time that is played, and returns when it has ended.
 func (s *leaseServer) lead(t *testing.T, lead func(leading context.Context, stop func()) error) (err error) {
 	t.Helper()
-	o := &options{
-		LeaderElectLeaseName: "lease", ControllerNamespace: "own",
-		LeaderElectLeaseDuration: duration{15 * time.Second}, LeaderElectRenewDeadline: duration{10 * time.Second}, LeaderElectRetryPeriod: duration{2 * time.Second},
-	}
 	config := &rest.Config{Host: "http://api", Transport: s, QPS: -1, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
-		err = elect(ctx, o, config, &watchdog{}, &leaseView{}, slog.New(slog.NewTextHandler(&s.log, nil)), func(leading context.Context) error { return lead(leading, stop) })
+		err = elect(ctx, config, slog.New(slog.NewTextHandler(&s.log, nil)), func(leading context.Context) error { return lead(leading, stop) })
 	})
 	return err
 }

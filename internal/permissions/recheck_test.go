@@ -1,4 +1,4 @@
-package main
+package permissions
 
 import (
 	"bytes"
@@ -37,7 +37,7 @@ type review struct {
 }
 
 // serve checks permissions in so many namespaces for a while, and returns what is missing then. It must run in a bubble.
-func (a *authorizer) serve(t *testing.T, namespaces int, hours time.Duration) *missingPermissions {
+func (a *authorizer) serve(t *testing.T, namespaces int, hours time.Duration) *Missing {
 	start := time.Now()
 	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
 		var asked authorizationv1.SelfSubjectAccessReview
@@ -59,11 +59,11 @@ func (a *authorizer) serve(t *testing.T, namespaces int, hours time.Duration) *m
 	for i := range namespaces {
 		needed = append(needed, apiclient.Permission{Verb: "list", Resource: "secrets", Namespace: fmt.Sprint(i), Impact: "nothing restarts"})
 	}
-	var missing missingPermissions
+	var missing Missing
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		missing.check(t.Context(), &rest.Config{Host: "http://api", Transport: transport, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, needed, a.refused, func(granted []apiclient.Permission) { a.granted = append(a.granted, granted...) }, slog.New(slog.NewTextHandler(&a.log, nil)))
+		missing.Check(t.Context(), &rest.Config{Host: "http://api", Transport: transport, ContentConfig: rest.ContentConfig{ContentType: "application/json"}}, needed, a.refused, func(granted []apiclient.Permission) { a.granted = append(a.granted, granted...) }, slog.New(slog.NewTextHandler(&a.log, nil)))
 	}()
 	time.Sleep(hours)
 	synctest.Wait()
@@ -117,7 +117,7 @@ func TestOfVeryManyMissingPermissionsOneIsCheckedASecondAndEachHasItsTurn(t *tes
 		if n, _ := a.between(time.Hour, time.Hour+10*time.Second); n > 10 {
 			t.Errorf("%d reviews in 10 s", n)
 		}
-		gaps := missing.gaps("", nil)
+		gaps := missing.Gaps("", nil)
 		for i := range gaps[:maxMissing] {
 			if want := fmt.Sprintf("in namespace %d,", i); !strings.Contains(gaps[i].Text, want) {
 				t.Errorf("gap %d is not the one %s: %s", i, want, gaps[i].Text)
@@ -193,7 +193,7 @@ func TestAPermissionThatIsLostLaterIsFoundOnceSomethingIsRefusedAndItsGrantIsSee
 		if value := testutil.ToFloat64(missing); value != 1 {
 			t.Errorf("the metric is %v", value)
 		}
-		gaps := missing.gaps("", nil)
+		gaps := missing.Gaps("", nil)
 		if since := start.Add(refused); len(gaps) != 1 || gaps[0].Since.Before(since) || gaps[0].Since.After(since.Add(2*time.Second)) || !gaps[0].AtLeast {
 			t.Errorf("not missing since %v: %+v", since, gaps)
 		}
@@ -234,7 +234,7 @@ func TestHoweverMuchIsRefusedAllPermissionsAreCheckedAtMostOnceAMinuteAnd10ASeco
 }
 
 func TestTheNumberOfMissingPermissionsIsAMetricOnceTheyHaveBeenChecked(t *testing.T) {
-	missing := &missingPermissions{}
+	missing := &Missing{}
 	if n := testutil.CollectAndCount(missing); n != 0 {
 		t.Errorf("%d series before the first check", n)
 	}

@@ -1,4 +1,5 @@
-package main
+// Package permissions finds out which of the permissions that the program needs it lacks, keeps that up to date, and says so.
+package permissions
 
 import (
 	"context"
@@ -17,30 +18,6 @@ import (
 	"kubernetes-deployment-restart-controller/status"
 )
 
-// neededPermissions returns the permissions that the engines and the leader election
-// need.
-func neededPermissions(o *options, all engines) []apiclient.Permission {
-	var permissions []apiclient.Permission
-	for _, e := range all {
-		permissions = append(permissions, e.Permissions()...)
-	}
-	if o.elects() {
-		const without = "no leader is elected and the controller does nothing"
-		lease := apiclient.Permission{
-			Group: "coordination.k8s.io", Resource: "leases", Namespace: o.ControllerNamespace, Name: o.LeaderElectLeaseName, Impact: without,
-		}
-		for _, verb := range []string{"get", "update"} {
-			lease.Verb = verb
-			permissions = append(permissions, lease)
-		}
-		// RBAC cannot limit create to a name, so the permission is to create any
-		// lease.
-		lease.Verb, lease.Name, lease.Impact = "create", "", "no leader is elected if the lease does not exist"
-		permissions = append(permissions, lease)
-	}
-	return permissions
-}
-
 // Each missing permission is checked again after recheckPeriod, or in its turn if there are so many that this would be more than
 // one request in recheckPause: a person may leave one out on purpose in each of very many namespaces. Whoever grants one grants
 // others, so once one is there, maxRechecked others are checked at once.
@@ -57,17 +34,17 @@ const (
 	wholeShare  = 100 * time.Millisecond
 )
 
-// missingPermissions are those that were missing when they were checked last. The zero value has found none. It may be used
+// Missing are the permissions that were missing when they were checked last. The zero value has found none. It may be used
 // by several goroutines at once.
-type missingPermissions struct {
+type Missing struct {
 	mu    sync.Mutex
 	last  []apiclient.Permission
 	lacks map[apiclient.Permission]time.Time // since when each of those is known to be missing; nil before the first check
 }
 
-// check checks all permissions once the API server answers, and again after something was refused. It logs each that it finds
+// Check checks all permissions once the API server answers, and again after something was refused. It logs each that it finds
 // missing, checks those again until they are granted or the context ends, and passes on those that were granted, after each check.
-func (m *missingPermissions) check(ctx context.Context, config *rest.Config, all []apiclient.Permission, refused <-chan struct{}, onGranted func([]apiclient.Permission), log *slog.Logger) {
+func (m *Missing) Check(ctx context.Context, config *rest.Config, all []apiclient.Permission, refused <-chan struct{}, onGranted func([]apiclient.Permission), log *slog.Logger) {
 	unanswered := wait.Backoff{Duration: recheckPause, Factor: 2, Steps: 6, Cap: time.Minute}
 	backoff, permissions, next, end := unanswered, all, 0, len(all)
 	whole := wholeChecks{refused: refused, period: max(wholePeriod, time.Duration(len(all))*wholeShare), last: time.Now()}
@@ -136,7 +113,7 @@ func (c *wholeChecks) await(ctx context.Context, again <-chan time.Time) (isDue 
 
 // see takes in which permissions are missing, after a check of some of them, in their order. It logs those that were not missing
 // before, and those that were and have been granted, and returns the latter.
-func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log *slog.Logger) (granted []apiclient.Permission) {
+func (m *Missing) see(all, asked, missing []apiclient.Permission, log *slog.Logger) (granted []apiclient.Permission) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.lacks == nil {
@@ -167,10 +144,10 @@ func (m *missingPermissions) see(all, asked, missing []apiclient.Permission, log
 // maxMissing is how many missing permissions are described. The log names all.
 const maxMissing = 10
 
-// gaps describes the missing permissions that concern a namespace, or all if it is empty, but for those whose refusals are
+// Gaps describes the missing permissions that concern a namespace, or all if it is empty, but for those whose refusals are
 // said already: what says so begins when the permission was found missing, if that was earlier. What cannot be listed is not
 // noticed late, but not at all, so that it cannot be watched is left out.
-func (m *missingPermissions) gaps(namespace string, said []status.Gap) (gaps []status.Gap) {
+func (m *Missing) Gaps(namespace string, said []status.Gap) (gaps []status.Gap) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i := range m.last {
@@ -192,7 +169,7 @@ func (m *missingPermissions) gaps(namespace string, said []status.Gap) (gaps []s
 
 // isSaid reports whether the refusal of what a permission allows is said already, and makes that begin no later than the lack.
 // It must be called with the lock held.
-func (m *missingPermissions) isSaid(p *apiclient.Permission, said []status.Gap) bool {
+func (m *Missing) isSaid(p *apiclient.Permission, said []status.Gap) bool {
 	i := slices.IndexFunc(said, func(gap status.Gap) bool {
 		return p.IsRefusedIn(gap.Why) && (p.Namespace == "" || strings.Contains(gap.Why, fmt.Sprintf("in the namespace %q", p.Namespace)))
 	})
@@ -224,10 +201,10 @@ var missingDesc = prometheus.NewDesc("deployment_restart_controller_missing_perm
 	"The number of permissions that the controller needs and lacked when it checked them last.", nil, nil)
 
 // Describe implements [prometheus.Collector].
-func (m *missingPermissions) Describe(descs chan<- *prometheus.Desc) { descs <- missingDesc }
+func (m *Missing) Describe(descs chan<- *prometheus.Desc) { descs <- missingDesc }
 
 // Collect implements [prometheus.Collector]. There is no series before the first check.
-func (m *missingPermissions) Collect(metrics chan<- prometheus.Metric) {
+func (m *Missing) Collect(metrics chan<- prometheus.Metric) {
 	m.mu.Lock()
 	isChecked, n := m.lacks != nil, len(m.last)
 	m.mu.Unlock()

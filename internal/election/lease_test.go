@@ -1,4 +1,4 @@
-package main
+package election
 
 import (
 	"bytes"
@@ -98,7 +98,7 @@ func (s *leaseStore) config() *rest.Config {
 
 func (s *leaseStore) open(t *testing.T) *lease {
 	t.Helper()
-	l, err := newLease(electionOptions(), s.config())
+	l, err := newLease(s.config(), testOptions)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,11 +113,15 @@ func requireHold(t *testing.T, l *lease, want error) {
 	}
 }
 
-func electionOptions() *options {
-	return &options{
-		LeaderElectLeaseName: "lease", ControllerNamespace: "own",
-		LeaderElectLeaseDuration: duration{15 * time.Second}, LeaderElectRenewDeadline: duration{10 * time.Second}, LeaderElectRetryPeriod: duration{2 * time.Second},
+var testOptions = Options{Namespace: "own", Name: "lease", LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second}
+
+// elect takes part in an election once.
+func elect(ctx context.Context, config *rest.Config, log *slog.Logger, lead func(context.Context) error) error {
+	e, err := New(config, testOptions, log)
+	if err != nil {
+		return err
 	}
+	return e.Run(ctx, lead)
 }
 
 func TestALeaseIsTakenWhenItHasNotChangedForItsDuration(t *testing.T) {
@@ -225,20 +229,20 @@ func TestALeaseWhoseRenewalWasNotAnsweredIsStillHeld(t *testing.T) {
 func TestTheWatchdogBarksOnlyWhenTheLoopHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var w watchdog
-		if err := w.Check(nil); err != nil {
+		if err := w.check(); err != nil {
 			t.Errorf("before anything is expected: %v", err)
 		}
 		w.expect(time.Now().Add(time.Minute))
 		time.Sleep(time.Minute)
-		if err := w.Check(nil); err != nil {
+		if err := w.check(); err != nil {
 			t.Errorf("in time: %v", err)
 		}
 		time.Sleep(time.Second)
-		if err := w.Check(nil); err == nil {
+		if err := w.check(); err == nil {
 			t.Error("too late: no error")
 		}
 		w.rest()
-		if err := w.Check(nil); err != nil {
+		if err := w.check(); err != nil {
 			t.Errorf("after the end: %v", err)
 		}
 	})
@@ -298,7 +302,7 @@ func playElection(t *testing.T, seed uint64) {
 					case <-life.Done():
 					}
 				}()
-				err := elect(life, electionOptions(), store.config(), &watchdog{}, &leaseView{}, slog.New(slog.DiscardHandler), lead)
+				err := elect(life, store.config(), slog.New(slog.DiscardHandler), lead)
 				if err != nil && !errors.Is(err, errLeaseLost) {
 					t.Errorf("seed %d: %v", seed, err)
 				}
