@@ -1,14 +1,13 @@
 package controller
 
 import (
-	"cmp"
-	"container/heap"
 	"context"
 	"fmt"
 	"sync"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
 // observedChange records that a config, or the workload itself, changed, as it concerns one
@@ -47,16 +46,17 @@ type changeQueue struct {
 	pending  map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange
 	subjects map[fmt.Stringer]int // how many workloads wait for a change of each subject
 	numbers  map[string]int       // how many changes of configs the workloads of each namespace wait for
-	order    dueOrder
-	observed int  // how many changes were ever observed
+	order    fairqueue.Heap[*pendingChange]
 	runs     bool // whether what is due is taken out: not on a standby
 }
 
 type pendingChange struct {
 	observedChange
-	number int // in the order of observation
-	place  int // in the order of becoming due
+	fairqueue.Slot
 }
+
+// Compare orders changes as they are due.
+func (c *pendingChange) Compare(other *pendingChange) int { return c.Due.Compare(other.Due) }
 
 // newChangeQueue returns an empty queue.
 func newChangeQueue() *changeQueue {
@@ -67,7 +67,7 @@ func newChangeQueue() *changeQueue {
 
 // clear drops all changes, and the memory that many of them took.
 func (q *changeQueue) clear() {
-	q.pending, q.subjects, q.order = make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange), make(map[fmt.Stringer]int), nil
+	q.pending, q.subjects, q.order = make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange), make(map[fmt.Stringer]int), fairqueue.Heap[*pendingChange]{}
 	q.numbers = make(map[string]int)
 }
 
@@ -85,7 +85,7 @@ func (q *changeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer
 		change.Count++
 		if !q.runs && change.Due.Before(at) { // the leader has acted on the earlier ones
 			change.Since, change.Due = at, at.Add(grace)
-			heap.Fix(&q.order, change.place)
+			q.order.Put(change)
 		}
 		return
 	}
@@ -93,15 +93,14 @@ func (q *changeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer
 }
 
 func (q *changeQueue) push(change observedChange) {
-	q.observed++
-	pending := &pendingChange{observedChange: change, number: q.observed}
+	pending := &pendingChange{observedChange: change}
 	if q.pending[change.Workload] == nil {
 		q.pending[change.Workload] = make(map[fmt.Stringer]*pendingChange)
 	}
 	q.pending[change.Workload][change.Subject] = pending
 	q.subjects[change.Subject]++
 	q.count(change, 1)
-	heap.Push(&q.order, pending)
+	q.order.Put(pending)
 	q.signalIfFirst(pending)
 }
 
@@ -146,7 +145,7 @@ func (q *changeQueue) Shorten(workload catalog.WorkloadRef, grace time.Duration)
 	for _, change := range q.pending[workload] {
 		if due := change.Since.Add(grace); due.Before(change.Due) {
 			change.Due = due
-			heap.Fix(&q.order, change.place)
+			q.order.Put(change)
 			q.signalIfFirst(change)
 		}
 	}
@@ -219,11 +218,11 @@ func (q *changeQueue) takeDue(now time.Time, checkPeriod time.Duration) ([]obser
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var due []observedChange
-	for len(q.order) > 0 {
-		if wait := q.order[0].Due.Sub(now); wait > 0 {
+	for next := q.order.First(); next != nil; next = q.order.First() {
+		if wait := next.Due.Sub(now); wait > 0 {
 			return due, min(wait, checkPeriod)
 		}
-		due = append(due, q.remove(q.order[0]))
+		due = append(due, q.remove(next))
 	}
 	if len(due) > 0 {
 		q.clear()
@@ -233,7 +232,7 @@ func (q *changeQueue) takeDue(now time.Time, checkPeriod time.Duration) ([]obser
 
 func (q *changeQueue) remove(pending *pendingChange) observedChange {
 	change := pending.observedChange
-	heap.Remove(&q.order, pending.place)
+	q.order.Remove(pending)
 	delete(q.pending[change.Workload], change.Subject)
 	if len(q.pending[change.Workload]) == 0 {
 		delete(q.pending, change.Workload)
@@ -259,40 +258,11 @@ func (q *changeQueue) count(change observedChange, more int) {
 
 // signalIfFirst wakes [changeQueue.Run] if the change is the next one that is due.
 func (q *changeQueue) signalIfFirst(change *pendingChange) {
-	if change.place != 0 {
+	if change != q.order.First() {
 		return
 	}
 	select {
 	case q.wake <- struct{}{}:
 	default:
 	}
-}
-
-// dueOrder is a heap; see [heap.Interface]. The change that is due first comes first, and
-// among changes that are due at the same time, the one that was observed first.
-type dueOrder []*pendingChange
-
-func (o dueOrder) Len() int { return len(o) }
-
-func (o dueOrder) Less(i, j int) bool {
-	return cmp.Or(o[i].Due.Compare(o[j].Due), cmp.Compare(o[i].number, o[j].number)) < 0
-}
-
-func (o dueOrder) Swap(i, j int) {
-	o[i], o[j] = o[j], o[i]
-	o[i].place, o[j].place = i, j
-}
-
-func (o *dueOrder) Push(change any) {
-	pending := change.(*pendingChange)
-	pending.place = len(*o)
-	*o = append(*o, pending)
-}
-
-func (o *dueOrder) Pop() any {
-	last := len(*o) - 1
-	change := (*o)[last]
-	(*o)[last] = nil
-	*o = (*o)[:last]
-	return change
 }

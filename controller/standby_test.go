@@ -36,7 +36,7 @@ func (s standby) configMap(name, value string) *corev1.ConfigMap {
 func (s standby) requireWaiting(when string, configs ...string) {
 	s.Helper()
 	queue := s.controller.changes
-	if got := queue.Len(); got != len(configs)+1 || len(queue.order) != got {
+	if got := queue.Len(); got != len(configs)+1 || queue.order.Len() != got {
 		s.Fatalf("%s: changes of %d subjects wait, want the workload's own and those of %d configs", when, got, len(configs))
 	}
 	for _, name := range configs {

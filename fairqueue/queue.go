@@ -47,7 +47,7 @@ type Queue[T, F comparable] struct {
 	entries    map[T]*entry[T, F]
 	namespaces map[string]*namespace[T, F]
 	turns      turns[T, F]
-	delayed    delayed[T, F]
+	delayed    Heap[*entry[T, F]] // those that will be added later
 
 	running       int // how many items are under way and not slow
 	runningOfSlow int // how many of these belong to slow namespaces
@@ -69,9 +69,8 @@ type entry[T, F comparable] struct {
 	ofSlow bool // its namespace was slow when it started
 	again  bool // it was added while under way
 
-	due    time.Time // when it will be added, if place is not negative
-	place  int       // in the heap of delayed entries, negative if it is not there
-	number int       // in the order in which entries were delayed
+	Slot           // in the heap of delayed entries
+	due  time.Time // when it will be added, if it is there
 
 	failures failures
 	counted  bool // how long the present attempt takes says nothing about later ones
@@ -190,7 +189,7 @@ func (q *Queue[T, F]) know(item T) *entry[T, F] {
 		q.namespaces[name] = ns
 	}
 	ns.entries++
-	e := &entry[T, F]{item: item, namespace: ns, place: -1}
+	e := &entry[T, F]{item: item, namespace: ns}
 	q.entries[item] = e
 	return e
 }
@@ -219,14 +218,17 @@ func (q *Queue[T, F]) delay(e *entry[T, F], pause time.Duration) {
 		q.push(e, now)
 		return
 	}
-	q.delayed.add(e, now.Add(pause))
+	if due := now.Add(pause); !e.IsPlaced() || due.Before(e.due) {
+		e.due = due
+		q.delayed.Put(e)
+	}
 	q.signal()
 }
 
 // promote puts the entries whose pause is over into their flows.
 func (q *Queue[T, F]) promote(now time.Time) {
-	for e := q.delayed.next(); e != nil && !e.due.After(now); e = q.delayed.next() {
-		q.delayed.remove(e)
+	for e := q.delayed.First(); e != nil && !e.due.After(now); e = q.delayed.First() {
+		q.delayed.Remove(e)
 		switch {
 		case e.isUnderWay():
 			e.again = true
@@ -246,4 +248,6 @@ func (q *Queue[T, F]) signal() {
 
 func (e *entry[T, F]) isWaiting() bool  { return e.waiting.element != nil }
 func (e *entry[T, F]) isUnderWay() bool { return e.watch != nil }
-func (e *entry[T, F]) isDelayed() bool  { return e.place >= 0 }
+
+// Compare implements the order of delayed entries: the one that is due first comes first.
+func (e *entry[T, F]) Compare(other *entry[T, F]) int { return e.due.Compare(other.due) }

@@ -1,7 +1,7 @@
 package fairqueue
 
 import (
-	"container/heap"
+	"cmp"
 	"container/list"
 	"time"
 )
@@ -9,12 +9,15 @@ import (
 // turns is the order in which waiting entries are handed out: namespaces take turns, and
 // within each namespace its flows do.
 type turns[T, F comparable] struct {
-	waiting int             // how many entries wait
-	now     time.Duration   // what the namespace of the last turn had used before it
-	order   turnOrder[T, F] // the namespaces whose turn will come
-	number  int             // how many turns were ever given out
-	parked  list.List       // of *namespace: those that were passed over, in that order
+	waiting int                    // how many entries wait
+	now     time.Duration          // what the namespace of the last turn had used before it
+	order   Heap[*namespace[T, F]] // the namespaces whose turn will come
+	parked  list.List              // of *namespace: those that were passed over, in that order
 }
+
+// leastCost is the minimum cost of an item to its namespace. Items that take less time all
+// cost the same, so that namespaces with such items take turns one by one.
+const leastCost = 10 * time.Millisecond
 
 // namespace is a namespace of which the queue knows at least one item.
 type namespace[T, F comparable] struct {
@@ -23,10 +26,9 @@ type namespace[T, F comparable] struct {
 	flows   map[F]*flow
 	order   list.List // of *flow: the flows that are not empty, the next one first
 
-	used   time.Duration // of the workers, see turnOrder
+	Slot                 // in the order of namespaces
+	used   time.Duration // of the workers, see [namespace.Compare]
 	cost   time.Duration // of the item that ended last
-	number int           // of its turn
-	place  int           // in the order of namespaces, negative if it is not there
 	parked *list.Element // among the parked ones, nil if it is not there
 
 	underWay, slow int
@@ -47,8 +49,18 @@ type waiting struct {
 }
 
 func newNamespace[T, F comparable](name string) *namespace[T, F] {
-	return &namespace[T, F]{name: name, flows: make(map[F]*flow), cost: leastCost, place: -1}
+	return &namespace[T, F]{name: name, flows: make(map[F]*flow), cost: leastCost}
 }
+
+// Compare implements the order of namespaces: the one that has used the least worker time
+// comes first, and among those that have used the same time, the one that has waited
+// longest.
+//
+// A namespace pays for an item when the item starts, at the price of the namespace's last
+// item, and the difference is settled when it ends. A namespace that had nothing to do
+// starts with what the others have used by then (see [turns.enter]), so it does not catch
+// up, and the queue need not remember it in the meantime.
+func (n *namespace[T, F]) Compare(other *namespace[T, F]) int { return cmp.Compare(n.used, other.used) }
 
 func (n *namespace[T, F]) lengthOf(name F) int {
 	if f, found := n.flows[name]; found {
@@ -83,14 +95,6 @@ func (t *turns[T, F]) remove(e *entry[T, F]) {
 	}
 }
 
-// next returns the namespace whose turn it is, or nil if no namespace has a turn.
-func (t *turns[T, F]) next() *namespace[T, F] {
-	if len(t.order) == 0 {
-		return nil
-	}
-	return t.order[0]
-}
-
 // pop takes an entry out of the namespace whose turn it is. The namespace pays what its last
 // entry cost, and the flow moves to the end of the namespace's order.
 func (t *turns[T, F]) pop(ns *namespace[T, F]) *entry[T, F] {
@@ -112,14 +116,14 @@ func (t *turns[T, F]) settle(e *entry[T, F], took time.Duration) {
 	// A refund must not give it a turn before namespaces that already wait.
 	floor := min(ns.used, t.now+leastCost)
 	ns.used = max(ns.used+ns.cost-e.paid, floor)
-	if ns.place >= 0 {
-		heap.Fix(&t.order, ns.place)
+	if ns.IsPlaced() {
+		t.order.Put(ns)
 	}
 }
 
 // place lets a namespace take its turns, or stops it from doing so.
 func (t *turns[T, F]) place(ns *namespace[T, F], takesTurns bool) {
-	isPlaced := ns.place >= 0 || ns.parked != nil
+	isPlaced := ns.IsPlaced() || ns.parked != nil
 	switch {
 	case takesTurns && !isPlaced:
 		t.enter(ns)
@@ -136,13 +140,8 @@ func (t *turns[T, F]) enter(ns *namespace[T, F]) {
 
 // queue puts a namespace behind those that have used the same time.
 func (t *turns[T, F]) queue(ns *namespace[T, F]) {
-	t.number++
-	ns.number = t.number
-	if ns.place < 0 {
-		heap.Push(&t.order, ns)
-	} else {
-		heap.Fix(&t.order, ns.place)
-	}
+	t.order.Remove(ns)
+	t.order.Put(ns)
 }
 
 func (t *turns[T, F]) drop(ns *namespace[T, F]) {
@@ -150,7 +149,7 @@ func (t *turns[T, F]) drop(ns *namespace[T, F]) {
 		t.parked.Remove(ns.parked)
 		ns.parked = nil
 	} else {
-		heap.Remove(&t.order, ns.place)
+		t.order.Remove(ns)
 	}
 }
 

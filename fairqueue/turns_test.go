@@ -129,8 +129,8 @@ func TestWhatIsDoneLeavesNothingBehind(t *testing.T) {
 	for _, item := range getAll(q) {
 		q.Done(item)
 	}
-	if len(q.entries)+len(q.namespaces)+len(q.turns.order)+len(q.delayed.order) != 0 {
-		t.Errorf("left: %d items, %d namespaces, %d turns, %d delayed", len(q.entries), len(q.namespaces), len(q.turns.order), len(q.delayed.order))
+	if len(q.entries)+len(q.namespaces)+q.turns.order.Len()+q.delayed.Len() != 0 {
+		t.Errorf("left: %d items, %d namespaces, %d turns, %d delayed", len(q.entries), len(q.namespaces), q.turns.order.Len(), q.delayed.Len())
 	}
 }
 

@@ -45,7 +45,7 @@ func (q *Queue[T, F]) Get() (item T, found bool) {
 func (q *Queue[T, F]) NextDue() time.Time {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if e := q.delayed.next(); e != nil {
+	if e := q.delayed.First(); e != nil {
 		return e.due
 	}
 	return time.Time{}
@@ -74,7 +74,7 @@ func (q *Queue[T, F]) take(ctx context.Context) *entry[T, F] {
 		return nil
 	}
 	e := q.turns.pop(ns)
-	q.delayed.remove(e)
+	q.delayed.Remove(e)
 	if q.options.Waited != nil {
 		q.options.Waited(now.Sub(e.waiting.since))
 	}
@@ -87,7 +87,7 @@ func (q *Queue[T, F]) take(ctx context.Context) *entry[T, F] {
 func (q *Queue[T, F]) nextNamespace() *namespace[T, F] {
 	q.turns.unpark(q.idleForSlow())
 	for {
-		ns := q.turns.next()
+		ns := q.turns.order.First()
 		if ns == nil || !ns.isSlow || q.idleForSlow() > 0 {
 			return ns
 		}
@@ -167,7 +167,7 @@ func (q *Queue[T, F]) Done(item T) {
 	switch {
 	case e.again:
 		q.push(e, now)
-	case !e.isDelayed():
+	case !e.IsPlaced():
 		q.forget(e)
 	}
 	q.place(e.namespace)

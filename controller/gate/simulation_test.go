@@ -1,11 +1,12 @@
 package gate
 
 import (
-	"container/heap"
 	"flag"
 	"strings"
 	"testing"
 	"time"
+
+	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
 var (
@@ -87,8 +88,8 @@ func (f *fleet) play() {
 
 // run lets time pass until nothing more is going to happen.
 func (f *fleet) run() {
-	for f.problem == "" && f.Len() > 0 {
-		next := heap.Pop(&f.timeline).(event)
+	for next := f.events.First(); f.problem == "" && next != nil; next = f.events.First() {
+		f.events.Remove(next)
 		f.now = next.at
 		next.do()
 		f.checkIdle()
@@ -98,32 +99,15 @@ func (f *fleet) run() {
 // timeline has what is going to happen, and drives the time.
 type timeline struct {
 	now    time.Time
-	events []event
-	order  uint64
+	events fairqueue.Heap[*event]
 }
 
 type event struct {
-	at    time.Time
-	order uint64
-	do    func()
+	fairqueue.Slot
+	at time.Time
+	do func()
 }
 
-func (t *timeline) after(d time.Duration, do func()) {
-	t.order++
-	heap.Push(t, event{t.now.Add(d), t.order, do})
-}
+func (e *event) Compare(other *event) int { return e.at.Compare(other.at) }
 
-func (t *timeline) Len() int      { return len(t.events) }
-func (t *timeline) Swap(i, j int) { t.events[i], t.events[j] = t.events[j], t.events[i] }
-func (t *timeline) Push(x any)    { t.events = append(t.events, x.(event)) }
-
-func (t *timeline) Less(i, j int) bool {
-	a, b := &t.events[i], &t.events[j]
-	return a.at.Before(b.at) || a.at.Equal(b.at) && a.order < b.order
-}
-
-func (t *timeline) Pop() any {
-	last := t.events[len(t.events)-1]
-	t.events = t.events[:len(t.events)-1]
-	return last
-}
+func (t *timeline) after(d time.Duration, do func()) { t.events.Put(&event{at: t.now.Add(d), do: do}) }
