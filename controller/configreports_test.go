@@ -86,8 +86,8 @@ func TestTheEventsOnTheConfigsOfANamespaceLeaveThoseOfOthersTheirTurn(t *testing
 		reports.note(inNamespace("hostile", i), corev1.EventTypeWarning, reasonNotDelivered, "failed")
 	}
 	reports.note(inNamespace("other", 1), corev1.EventTypeWarning, reasonNotDelivered, "failed")
-	if dropped := strings.Count(log.String(), "dropping some"); dropped != 1 || len(reports.waiting) != maxReportsOf+1 {
-		t.Errorf("%d Events wait, and the log reports %d times that others were dropped", len(reports.waiting), dropped)
+	if dropped := strings.Count(log.String(), "dropping some"); dropped != 1 || reports.waiting.Len() != maxReportsOf+1 {
+		t.Errorf("%d Events wait, and the log reports %d times that others were dropped", reports.waiting.Len(), dropped)
 	}
 	taken := make(map[string]int)
 	for _, e := range reports.take() {
@@ -98,8 +98,8 @@ func TestTheEventsOnTheConfigsOfANamespaceLeaveThoseOfOthersTheirTurn(t *testing
 	}
 	for len(reports.take()) > 0 {
 	}
-	if len(reports.of) > 0 {
-		t.Errorf("nothing waits, but the counts are %v", reports.of)
+	if left := reports.waiting.Len(); left > 0 {
+		t.Errorf("%d Events are never taken", left)
 	}
 }
 
@@ -290,8 +290,8 @@ func TestAJudgementTakesNoRequestsForTheEventsOnItsConfigs(t *testing.T) {
 		restart.decision.Causes = append(restart.decision.Causes, catalog.Cause{Config: config, Keys: []string{"k"}})
 	}
 	d.look(t.Context(), webRef)
-	if requests > 0 || len(d.reports.waiting) != 10 {
-		t.Errorf("%d requests, and %d Events wait", requests, len(d.reports.waiting))
+	if requests > 0 || d.reports.waiting.Len() != 10 {
+		t.Errorf("%d requests, and %d Events wait", requests, d.reports.waiting.Len())
 	}
 }
 

@@ -189,7 +189,7 @@ func New(options Options) (*Controller, error) {
 	c.restarter = c.newRestarter(clients)
 	c.evictor.restarter = c.restarter
 	c.exposures = &exposures{
-		catalog: c.catalog, pods: c.deliveries.pods, backlogs: c.restarter.backlogs, quarantine: c.quarantine, log: c.log, waiting: newTurns(),
+		catalog: c.catalog, pods: c.deliveries.pods, backlogs: c.restarter.backlogs, quarantine: c.quarantine, log: c.log,
 	}
 	c.gate.knowsWorkloads, c.gate.knowsWhatExists = c.watches.knowWorkloads, c.watches.knowWhatExists
 	c.gate.wake = func(ref catalog.WorkloadRef) { c.restarter.queue.Add(ref, catalog.ConfigRef{}) }

@@ -32,7 +32,7 @@ type exposures struct {
 	quarantine *quarantine.Set
 	log        *slog.Logger
 
-	waiting   *turns
+	waiting   turns
 	refreshed time.Time
 }
 

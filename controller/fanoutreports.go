@@ -13,6 +13,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/fairqueue"
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
@@ -43,8 +44,7 @@ type fanOutReports struct {
 	log        *slog.Logger
 
 	mu      sync.Mutex
-	waiting []configEvent
-	of      map[string]int // how many wait, by namespace
+	waiting fairqueue.RoundRobin[configEvent]
 	// dropped has the namespaces of Events that were dropped since the last look.
 	dropped map[string]struct{}
 	// unfinished has when the fan-outs began whose progress may be the last that was reported: [maxUnfinished] of a namespace
@@ -81,7 +81,7 @@ type reportedProgress struct {
 func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, log *slog.Logger) *fanOutReports {
 	r := &fanOutReports{
 		gate: g, configs: configs, quarantine: q, log: log,
-		of: make(map[string]int), dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
+		dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
 		unfinished: make(map[catalog.ConfigRef]time.Time), unfinishedOf: make(map[string]int), isUndecided: func(catalog.WorkloadRef) bool { return false },
 		shown: func(w *catalog.Workload) *catalog.Workload { return w }, limit: countLimit,
 	}
@@ -99,8 +99,7 @@ func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, messag
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.hasRoom(config.Namespace) {
-		r.of[config.Namespace]++
-		r.waiting = append(r.waiting, configEvent{config, eventType, reason, message})
+		r.waiting.Add(config.Namespace, configEvent{config, eventType, reason, message})
 		return true
 	}
 	if _, isLogged := r.dropped[config.Namespace]; !isLogged {
@@ -113,35 +112,20 @@ func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, messag
 // hasRoom reports whether another Event on a config of a namespace may wait: a few of each namespace always may, besides the
 // ends of fan-outs. It must be called with the lock held.
 func (r *fanOutReports) hasRoom(namespace string) bool {
-	return len(r.waiting) < maxReports && r.of[namespace] < maxReportsOf || r.of[namespace] < 2*reportsOfNamespace
+	of := r.waiting.LenOf(namespace)
+	return r.waiting.Len() < maxReports && of < maxReportsOf || of < 2*reportsOfNamespace
 }
 
-// take removes the Events whose turn it is, a few of each namespace, and returns them. Namespaces take turns: those that had
-// one come last at the next look.
+// take removes the Events whose turn it is, a few of each namespace, and returns them.
 func (r *fanOutReports) take() (due []configEvent) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	clear(r.dropped)
 	taken := make(map[string]int)
-	for turn := range reportsOfNamespace {
-		var later []configEvent
-		for _, e := range r.waiting {
-			namespace := e.config.Namespace
-			if len(due) >= reportsAtOnce || taken[namespace] > turn {
-				later = append(later, e)
-				continue
-			}
-			taken[namespace]++
-			if r.of[namespace]--; r.of[namespace] == 0 {
-				delete(r.of, namespace)
-			}
-			due = append(due, e)
-		}
-		r.waiting = later
+	for r.waiting.Len() > 0 && len(due) < reportsAtOnce && taken[r.waiting.Turn()] < reportsOfNamespace {
+		taken[r.waiting.Turn()]++
+		due = append(due, r.waiting.Next())
 	}
-	slices.SortStableFunc(r.waiting, func(a, b configEvent) int {
-		return min(taken[a.config.Namespace], 1) - min(taken[b.config.Namespace], 1)
-	})
 	return due
 }
 
@@ -318,7 +302,7 @@ func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]time.Time) []catalog
 func (r *fanOutReports) haveWaiting(namespace string) int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.of[namespace]
+	return r.waiting.LenOf(namespace)
 }
 
 // text describes how a fan-out ended.

@@ -137,7 +137,10 @@ func TestTheHaltOfAGroupIsReportedOnACopyWhoseNamespaceHasTooManyHalts(t *testin
 	if !slices.Contains(c.gate.halted(), groupOfC) {
 		t.Fatal("the group is not halted")
 	}
-	last := c.reports.waiting[len(c.reports.waiting)-1]
+	var last configEvent
+	for c.reports.waiting.Len() > 0 {
+		last = c.reports.waiting.Next()
+	}
 	if last.config.String() != "configmap/a/c" || last.reason != reasonHalted || !strings.HasPrefix(last.message, "halted in all namespaces after ") {
 		t.Errorf("the last Event is about %q: %s %s", last.config, last.reason, last.message)
 	}

@@ -1,13 +1,11 @@
 package controller
 
 import (
-	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +16,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/fairqueue"
 	"kubernetes-deployment-restart-controller/quarantine"
 	"kubernetes-deployment-restart-controller/status"
 )
@@ -324,19 +323,15 @@ const haltsRoom = 900 * 1024
 // inTurns orders halts so that the first ones of all namespaces come first, then the second ones, and so on:
 // no namespace can take the room of others.
 func inTurns(halts [][]gate.HaltRecord) [][]gate.HaltRecord {
-	turns := make(map[string]int)
-	turn := make([]int, len(halts))
-	order := make([]int, len(halts))
-	for i, records := range halts {
+	var turns fairqueue.RoundRobin[[]gate.HaltRecord]
+	for _, records := range halts {
 		_, rest, _ := strings.Cut(records[0].Config, "/")
 		namespace, _, _ := strings.Cut(rest, "/")
-		turns[namespace]++
-		turn[i], order[i] = turns[namespace], i
+		turns.Add(namespace, records)
 	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(turn[a], turn[b]) })
 	sorted := make([][]gate.HaltRecord, 0, len(halts))
-	for _, i := range order {
-		sorted = append(sorted, halts[i])
+	for turns.Len() > 0 {
+		sorted = append(sorted, turns.Next())
 	}
 	return sorted
 }

@@ -45,7 +45,7 @@ type staleness struct {
 	catalog *catalog.Catalog
 	judge   func(catalog.WorkloadRef) verdict
 	wake    chan struct{} // has an element when something was noted
-	waiting *turns        // the workloads to judge; only the judging goroutine uses it
+	waiting turns         // the workloads to judge; only the judging goroutine uses it
 
 	mu         sync.Mutex
 	dirty      dirtySet
@@ -69,7 +69,7 @@ type tally struct {
 
 func newStaleness(known *catalog.Catalog, judge func(catalog.WorkloadRef) verdict) *staleness {
 	return &staleness{
-		catalog: known, judge: judge, wake: make(chan struct{}, 1), waiting: newTurns(), dirty: newDirtySet(),
+		catalog: known, judge: judge, wake: make(chan struct{}, 1), dirty: newDirtySet(),
 		stale: make(map[catalog.WorkloadRef]time.Time), namespaces: make(map[string]tally),
 	}
 }

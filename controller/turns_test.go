@@ -17,7 +17,7 @@ func ofNamespace(namespace string, number int) catalog.WorkloadRef {
 }
 
 func TestNamespacesTakeTurns(t *testing.T) {
-	waiting := newTurns()
+	var waiting turns
 	for number := range 3 {
 		waiting.add(ofNamespace("a", number))
 		waiting.add(ofNamespace("a", number))
@@ -37,7 +37,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("got  %v\nwant %v", got, want)
 	}
-	if len(waiting.held) != 0 || len(waiting.waiting) != 0 {
+	if waiting.held.Len()+waiting.waiting.Len() != 0 {
 		t.Errorf("%+v is left", waiting)
 	}
 }
