@@ -162,13 +162,17 @@ func (c *Catalog) EditedAt(ref ConfigRef, moment Sequence) time.Time {
 }
 
 // EditedBeforeWatching returns when the last edit of a config was made that no watch showed, zero if none is known.
-func (c *Catalog) EditedBeforeWatching(ref ConfigRef) (last time.Time) {
-	config := c.Config(ref)
-	if config == nil {
+func (c *Catalog) EditedBeforeWatching(ref ConfigRef) time.Time {
+	return c.Config(ref).LastEdit(func(edit Edit) bool { return edit.Seen == 0 })
+}
+
+// LastEdit returns when the last of certain edits was made, zero if there is none, or if c is nil.
+func (c *Config) LastEdit(is func(Edit) bool) (last time.Time) {
+	if c == nil {
 		return last
 	}
-	for _, edit := range config.Edits {
-		if edit.Seen == 0 && edit.At.After(last) {
+	for _, edit := range c.Edits {
+		if edit.At.After(last) && is(edit) {
 			last = edit.At
 		}
 	}

@@ -59,18 +59,9 @@ func (c *Catalog) ShowedEditTo(w *Workload, ref ConfigRef, moment Sequence) bool
 }
 
 // EditedFor returns when the last edit of a config was made that the pod template of a workload lets it see, zero if none is known.
-func (c *Catalog) EditedFor(w *Workload, ref ConfigRef) (last time.Time) {
-	config := c.Config(ref)
-	if config == nil {
-		return last
-	}
-	selected := selections(w.ReferencesTo(ref))
-	for _, edit := range config.Edits {
-		if edit.At.After(last) && config.isSeen(edit, selected) {
-			last = edit.At
-		}
-	}
-	return last
+func (c *Catalog) EditedFor(w *Workload, ref ConfigRef) time.Time {
+	config, selected := c.Config(ref), selections(w.ReferencesTo(ref))
+	return config.LastEdit(func(edit Edit) bool { return config.isSeen(edit, selected) })
 }
 
 // ContentKey returns the id of the key with which [Catalog.ContentID] is made of a config, empty if it is made with none.

@@ -160,15 +160,12 @@ func (w *Workload) Lacks(isMissing func(catalog.ConfigRef) bool) string {
 
 // EditedAfterRecord returns when a key of a config that the workload reads was edited after its record was made, zero if none
 // was, or if there is no record to compare with.
-func (w *Workload) EditedAfterRecord(config *catalog.Config) (at time.Time) {
+func (w *Workload) EditedAfterRecord(config *catalog.Config) time.Time {
 	if !w.Enabled || !w.Applied.Trusted || w.Ignores(config) {
 		return time.Time{}
 	}
 	selects := w.KeySelector(config.Ref)
-	for _, edit := range config.Edits {
-		if edit.At.After(w.Applied.Written) && edit.At.After(at) && selects != nil && selects(edit.Key) {
-			at = edit.At
-		}
-	}
-	return at
+	return config.LastEdit(func(edit catalog.Edit) bool {
+		return edit.At.After(w.Applied.Written) && selects != nil && selects(edit.Key)
+	})
 }
