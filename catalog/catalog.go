@@ -228,7 +228,7 @@ func (c *Catalog) ObserveWorkload(workload Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	if known := c.workload(workload.Ref); known != nil && !newer(&workload, known) {
+	if known := c.workload(workload.Ref); known != nil && !IsLaterVersion(workload.ResourceVersion, known.ResourceVersion) {
 		return false
 	}
 	return c.putWorkload(&workload, c.moment, c.moment)

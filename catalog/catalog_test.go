@@ -496,7 +496,7 @@ func TestResourceVersionsOrderWorkloads(t *testing.T) {
 		// Not comparable: any other one is taken for newer.
 		{"10", "", true}, {"", "", false}, {"x", "y", true}, {"x", "x", false},
 	} {
-		if got := newer(&Workload{ResourceVersion: test.observed}, &Workload{ResourceVersion: test.known}); got != test.want {
+		if got := IsLaterVersion(test.observed, test.known); got != test.want {
 			t.Errorf("%q after %q is newer: %v", test.observed, test.known, got)
 		}
 	}

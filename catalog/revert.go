@@ -65,15 +65,14 @@ func shortened(timestamp string) string {
 // newRevert returns the revert of a restart whose timestamp has been replaced by another in the
 // pod template.
 func newRevert(restart string, recorded time.Time, present, by string) *Revert {
-	return &Revert{Recorded: recorded, Restart: restart, By: by, Later: restart == "" || isLater(present, restart)}
+	return &Revert{Recorded: recorded, Restart: restart, By: by, Later: restart == "" || IsLaterRestart(present, restart)}
 }
 
-// isLater reports whether a timestamp is later than another. It is not if either cannot be
-// parsed.
-func isLater(a, b string) bool {
-	timeA, errA := time.Parse(time.RFC3339Nano, a)
-	timeB, errB := time.Parse(time.RFC3339Nano, b)
-	return errA == nil && errB == nil && timeA.After(timeB)
+// IsLaterRestart reports whether a timestamp is that of a restart after another. What is no timestamp is earlier than all.
+func IsLaterRestart(timestamp, former string) bool {
+	at, err := time.Parse(time.RFC3339Nano, timestamp)
+	before, _ := time.Parse(time.RFC3339Nano, former)
+	return err == nil && at.After(before)
 }
 
 // hasPodsBeforeRevert reports whether a pod read a config before the record of the restart

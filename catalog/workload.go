@@ -326,13 +326,10 @@ func (w *Workload) isReadableWith(key ChecksumKey) bool {
 	return w.Applied.Key == "" || w.Applied.Key == key.ID()
 }
 
-// newer reports whether a is a later state of a workload than b. The API server
-// makes resource versions of one kind comparable:
-// https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions.
-func newer(a, b *Workload) bool {
-	order, err := resourceversion.CompareResourceVersion(a.ResourceVersion, b.ResourceVersion)
-	if err != nil {
-		return a.ResourceVersion != b.ResourceVersion
-	}
-	return order > 0
+// IsLaterVersion reports whether a resource version is later than another. The API server makes those of one kind comparable:
+// https://kubernetes.io/docs/reference/using-api/api-concepts/#resource-versions. If they cannot be compared, any different
+// version counts as later.
+func IsLaterVersion(version, than string) bool {
+	order, err := resourceversion.CompareResourceVersion(version, than)
+	return err == nil && order > 0 || err != nil && version != than
 }

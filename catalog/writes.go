@@ -142,7 +142,7 @@ func (c *Catalog) ObserveRead(workload Workload) {
 // reports whether it did so.
 func (c *Catalog) refresh(workload Workload) bool {
 	known := c.workload(workload.Ref)
-	if known == nil || known.UID != workload.UID || newer(known, &workload) {
+	if known == nil || known.UID != workload.UID || IsLaterVersion(known.ResourceVersion, workload.ResourceVersion) {
 		return false
 	}
 	c.moment++

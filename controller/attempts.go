@@ -8,7 +8,6 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
@@ -85,7 +84,7 @@ func (j *journal) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
 	defer j.mu.Unlock()
 	attempts := j.attempts[w.Ref]
 	i := slices.IndexFunc(attempts, func(a attempt) bool { return a.written.Equal(w.Applied.Written) })
-	if i >= 0 || slices.ContainsFunc(attempts, func(a attempt) bool { return isLaterVersion(w.ResourceVersion, a.version) }) {
+	if i >= 0 || slices.ContainsFunc(attempts, func(a attempt) bool { return catalog.IsLaterVersion(w.ResourceVersion, a.version) }) {
 		j.keepAttempts(w.Ref, nil)
 	}
 	if i < 0 {
@@ -99,13 +98,6 @@ func (j *journal) hasAttempted(w *catalog.Workload) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return w != nil && slices.ContainsFunc(j.attempts[w.Ref], func(a attempt) bool { return a.written.Equal(w.Applied.Written) })
-}
-
-// isLaterVersion reports whether a resource version is later than another. If they cannot be
-// compared, any different version counts as later.
-func isLaterVersion(a, b string) bool {
-	order, err := resourceversion.CompareResourceVersion(a, b)
-	return err == nil && order > 0 || err != nil && a != b
 }
 
 // look returns what the catalog knows about a workload. If that shows that a write with a

@@ -94,16 +94,9 @@ func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former madeRestart, now
 	}
 	evicted, _ := w.EvictedAt()
 	isLaterEviction := w.Evict > former.evict && !evicted.After(until)
-	if isLaterEviction || isLaterTimestamp(w.Timestamp, former.timestamp) && !isLaterTimestamp(w.Timestamp, until.Format(time.RFC3339Nano)) {
+	if isLaterEviction || catalog.IsLaterRestart(w.Timestamp, former.timestamp) && !catalog.IsLaterRestart(w.Timestamp, until.Format(time.RFC3339Nano)) {
 		d.resume(ref, now)
 	}
-}
-
-// isLaterTimestamp reports whether a restart came after another. No timestamp is earlier than all others.
-func isLaterTimestamp(timestamp, former string) bool {
-	at, err := time.Parse(time.RFC3339Nano, timestamp)
-	before, _ := time.Parse(time.RFC3339Nano, former)
-	return err == nil && at.After(before)
 }
 
 // recordedFor returns what the record of a workload says about its last restart.

@@ -282,10 +282,7 @@ func (e *evictor) noteFuture(w *catalog.Workload, now time.Time) {
 
 // doubled returns a pause for the nth time in a row.
 func doubled(pause time.Duration, n int) time.Duration {
-	for ; n > 1 && pause < longestPause; n-- {
-		pause *= 2
-	}
-	return min(pause, longestPause)
+	return fairqueue.Doubled(pause, n, longestPause)
 }
 
 // note notes how many pods are left, and when to look again at the earliest.

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/brief"
@@ -262,14 +261,13 @@ type versionCounter struct {
 }
 
 func (c *versionCounter) count(version string) {
-	if order, err := resourceversion.CompareResourceVersion(version, c.newest); err == nil && order <= 0 {
-		return
+	if catalog.IsLaterVersion(version, c.newest) {
+		c.inc()
 	}
-	c.inc()
 }
 
 func (c *versionCounter) advance(version string) {
-	if order, err := resourceversion.CompareResourceVersion(version, c.newest); err != nil || order > 0 {
+	if catalog.IsLaterVersion(version, c.newest) {
 		c.newest = version
 	}
 }

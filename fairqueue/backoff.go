@@ -62,17 +62,20 @@ func (f *failures) add(failure Failure) {
 func (b Backoff) pause(f failures, last Failure, isAway bool) time.Duration {
 	switch {
 	case last == Unanswered && !isAway:
-		return doubled(b.First, f.all, min(b.Longest, brokenLimit))
+		return Doubled(b.First, f.all, min(b.Longest, brokenLimit))
 	case last == Unanswered:
-		return doubled(b.First, f.all, b.Longest)
+		return Doubled(b.First, f.all, b.Longest)
 	case f.slow > 0:
-		hanging := doubled(f.longest, f.slow, max(b.Longest, min(slowShare*f.longest, slowLimit)))
-		return max(hanging, doubled(b.First, f.refused, b.Longest))
+		hanging := Doubled(f.longest, f.slow, max(b.Longest, min(slowShare*f.longest, slowLimit)))
+		return max(hanging, Doubled(b.First, f.refused, b.Longest))
 	}
-	return doubled(b.First, f.refused, b.Longest)
+	return Doubled(b.First, f.refused, b.Longest)
 }
 
-// doubled returns the nth pause in a series in which each is twice the previous one.
-func doubled(first time.Duration, n int, limit time.Duration) time.Duration {
-	return min(first<<min(n-1, 20), limit) // a larger shift would overflow, and exceeds any limit anyway
+// Doubled returns the nth pause in a series in which each is twice the previous one, up to a limit.
+func Doubled(pause time.Duration, n int, limit time.Duration) time.Duration {
+	for ; n > 1 && pause < limit; n-- {
+		pause *= 2
+	}
+	return min(pause, limit)
 }
