@@ -170,37 +170,6 @@ func TestARecordMadeWithAnotherKeyIsTrustedForConfigMapsOnly(t *testing.T) {
 	}
 }
 
-func TestAnUnkeyedDigestOfASecretIsFoundInAnnotations(t *testing.T) {
-	keyed, err := Checksums{secretRef("tls"): 1}.Annotations(Basis{Key: testKey})
-	if err != nil {
-		t.Fatal(err)
-	}
-	with := func(name, value string) map[string]string {
-		changed := map[string]string{ChecksumsAnnotation: keyed[ChecksumsAnnotation], BasisAnnotation: keyed[BasisAnnotation]}
-		changed[name] = value
-		return changed
-	}
-	for name, test := range map[string]struct {
-		annotations map[string]string
-		want        bool
-	}{
-		"none":                       {nil, false},
-		"keyed":                      {keyed, false},
-		"of the original":            {map[string]string{ChecksumsAnnotation: `{"secret/ns/tls":"0000000000000001"}`}, true},
-		"of the original, malformed": {map[string]string{ChecksumsAnnotation: `{"secret/ns/tls":"0000000000`}, true},
-		"of a ConfigMap":             {map[string]string{ChecksumsAnnotation: `{"configmap/secret/tls":"0000000000000001"}`}, false},
-		"of an early version":        {with(BasisAnnotation, strings.Replace(keyed[BasisAnnotation], keyedScheme, unkeyedScheme, 1)), true},
-		"of the original, beside a basis that is about others": {with(ChecksumsAnnotation, `{"secret/ns/tls":"0000000000000002"}`), true},
-		"broken basis": {with(BasisAnnotation, "{"), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := ExposesSecrets(test.annotations); got != test.want {
-				t.Errorf("found: %v", got)
-			}
-		})
-	}
-}
-
 func TestAKindOfConfigIsKnownBecauseItHasARow(t *testing.T) {
 	rows := configKinds
 	t.Cleanup(func() { configKinds = rows })

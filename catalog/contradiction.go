@@ -294,7 +294,7 @@ func (s *sight) eachChange(w *Workload, past []Past, change func(Sighting)) {
 func (v *View) Mark(since time.Time) (map[string]string, bool, error) {
 	w := v.Workload
 	r := &w.Applied
-	if !r.Trusted || r.Exposed || r.Key != "" && r.Key != v.Key.ID() {
+	if !r.Trusted || r.Key != "" && r.Key != v.Key.ID() {
 		return nil, false, nil
 	}
 	timestamp := w.Timestamp

@@ -223,7 +223,7 @@ func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {
 
 func TestARecordThatCannotBeReadCompletelyIsNotMarked(t *testing.T) {
 	for name, record := range map[string]AppliedState{
-		"is not trusted": {}, "of another key": {Trusted: true, Key: "other"}, "with copies": {Trusted: true, Exposed: true},
+		"is not trusted": {}, "of another key": {Trusted: true, Key: "other"},
 	} {
 		view := View{Workload: &Workload{Applied: record}, Key: testKey}
 		if annotations, marks, err := view.Mark(noon); marks || err != nil {

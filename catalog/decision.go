@@ -207,7 +207,7 @@ func (d Decision) recorded(w *Workload, reason string) Decision {
 		reason = reasonReadsNothing
 	}
 	r := &w.Applied
-	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Exposed && !r.Others && r.Checksums.Equal(d.Checksums) &&
+	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Others && r.Checksums.Equal(d.Checksums) &&
 		d.Without == r.without() && !w.changedMethod()
 	switch {
 	case !says:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -128,19 +127,6 @@ func (r *AppliedState) isBeyondOriginal(ref ConfigRef) bool {
 	}
 	_, found := slices.BinarySearchFunc(r.Earlier.Beyond, ref, compareConfigRefs)
 	return found
-}
-
-// ExposesSecrets reports whether annotations of a workload, or copies of them, hold digests of
-// Secrets that were made without a key.
-func ExposesSecrets(annotations map[string]string) bool {
-	var b basis
-	_ = json.Unmarshal([]byte(annotations[BasisAnnotation]), &b) // an invalid basis has no scheme
-	return b.exposesSecrets(annotations[ChecksumsAnnotation])
-}
-
-func (b *basis) exposesSecrets(encoded string) bool {
-	isKeyed := b.isKeyed() && b.Key != "" && b.Checksums == checksumOf(encoded).String()
-	return !isKeyed && strings.Contains(encoded, `"`+Secret.String()+`/`)
 }
 
 // OriginalDigest is what the original controller (1.3.0) records of a ConfigMap or

@@ -308,7 +308,6 @@ func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
 		"other content": {
 			[]metav1.Object{edited("2")}, verdict{Asked: true, Outcome: Restart, Causes: []Cause{{Config: secretRef("tls")}}},
 		},
-		"the Secret is gone": {nil, verdict{Outcome: RecordOnly}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := deployment(readsSecret("tls"))

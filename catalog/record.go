@@ -19,8 +19,7 @@ import (
 //
 // To avoid that, add a scheme for the templates in which it does, and let the references of the former one say what its
 // records cover: they are then compared by that, like records that were made by another [Filter]. The former
-// scheme must stay known to isKeyed; otherwise its records are not trusted, the pods decide about all
-// configs, and the digests of Secrets in them count as exposed. All other records keep it, so that earlier versions
+// scheme must stay known to isKeyed; otherwise its records are not trusted, and the pods decide about all configs. All other records keep it, so that earlier versions
 // can read them.
 const keyedScheme = "keyed-v2"
 
@@ -52,9 +51,6 @@ type AppliedState struct {
 	// Outdated means that the record is trusted by the fingerprint of an earlier version, and
 	// must be written again.
 	Outdated bool
-	// Exposed means that the workload's annotations, or copies of them on its revisions, may
-	// hold digests of Secrets against which guesses can be tested.
-	Exposed bool
 	// Marked means that the basis says Contradicted; otherwise only the [Catalog] knows it.
 	Marked bool
 	// MarkSeen means that it is marked, and that the watch showed how the contradiction began. A [Catalog] sets it.
@@ -113,9 +109,6 @@ type basis struct {
 	// has the evictMark.
 	Evict string `json:"evict,omitempty"`
 	Budget
-	// Copies means that revisions may have received copies of earlier annotations with digests
-	// of Secrets while this basis was written; see [AppliedState.Exposed].
-	Copies bool `json:"copies,omitempty"`
 }
 
 // readRecord reads the record of a workload with the given pod template, which has the given
@@ -133,10 +126,9 @@ func readRecord(meta *metav1.ObjectMeta, owned *ownership, template *corev1.PodT
 	if !isOurs {
 		b.Budget = Budget{}
 	}
-	exposed := b.exposesSecrets(encoded) || isKnown && b.Copies
 	fits := b.Checksums == checksumOf(encoded).String()
 	if !isKnown || !fits {
-		record := AppliedState{Budget: b.Budget, Exposed: exposed, Problem: problemOf(encoded, isKnown)}
+		record := AppliedState{Budget: b.Budget, Problem: problemOf(encoded, isKnown)}
 		if !fits && record.Problem == "" {
 			record.Earlier = readOriginal(meta, owned)
 		}
@@ -144,14 +136,13 @@ func readRecord(meta *metav1.ObjectMeta, owned *ownership, template *corev1.PodT
 	}
 	checksums, err := parseChecksums(encoded)
 	if err != nil {
-		return AppliedState{Budget: b.Budget, Exposed: exposed, Problem: err.Error()}
+		return AppliedState{Budget: b.Budget, Problem: err.Error()}
 	}
 	record := AppliedState{
 		Checksums: checksums,
 		Budget:    b.Budget,
 		Written:   b.Written,
 		Key:       b.Key,
-		Exposed:   exposed,
 		WasWhole:  b.WasWhole && isOurs,
 	}
 	if isOurs {
@@ -278,8 +269,6 @@ type Basis struct {
 	WasWhole bool
 	// RestartedFor is [AppliedState.RestartedFor].
 	RestartedFor []Restarted
-	// Copies leaves [AppliedState.Exposed] set.
-	Copies bool
 	// Without is what the record does not cover.
 	Without Without
 	// Evict is [Workload.EvictAfter].
@@ -316,7 +305,6 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		Written:   on.Written.UTC(),
 		Timestamp: &on.Timestamp,
 		Budget:    on.Budget,
-		Copies:    on.Copies,
 		WasWhole:  on.WasWhole,
 		For:       restarted,
 		Filter:    on.Without.Filter,
@@ -380,6 +368,6 @@ func (c Checksums) keptFor(references []Reference) (kept Checksums, others bool)
 }
 
 func (r AppliedState) equal(other AppliedState) bool {
-	return r.Trusted == other.Trusted && r.Others == other.Others && r.Outdated == other.Outdated && r.Key == other.Key && r.Exposed == other.Exposed && r.Problem == other.Problem &&
+	return r.Trusted == other.Trusted && r.Others == other.Others && r.Outdated == other.Outdated && r.Key == other.Key && r.Problem == other.Problem &&
 		areEqual(r.Without, other.Without) && r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
 }

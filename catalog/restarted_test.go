@@ -18,7 +18,7 @@ import (
 func basisFor(t rapid.TB, checksums Checksums, restarted []Restarted) string {
 	annotations, err := checksums.Annotations(Basis{
 		Key: testKey, Written: noonPlus(0.123456789), Timestamp: "2026-03-01T12:00:00.1Z", WasWhole: true, RestartedFor: restarted,
-		Budget: Budget{Restarts: 4, Last: noonPlus(0.123456789)}, Contradicted: noonPlus(0.123456789), Copies: true,
+		Budget: Budget{Restarts: 4, Last: noonPlus(0.123456789)}, Contradicted: noonPlus(0.123456789),
 	})
 	if err != nil {
 		t.Fatal(err)

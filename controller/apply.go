@@ -81,20 +81,12 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		r.backlogs.noteDue(w.Ref, w.Applied.Marked, now)
 		budget = budget.Spend(r.spacing(w), now)
 	}
-	copied := mayBeCopiedMeanwhile(w, decision)
-	remain := false
-	if w.Applied.Exposed {
-		var err error
-		if remain, err = r.cleanUpDigests(ctx, w); err != nil {
-			return err
-		}
-	}
 	timestamp := timestampAfter(w, decision.Outcome, now)
 	if admitted != nil {
 		admitted.ID = now.UTC().Format(time.RFC3339Nano)
 	}
 	patch, err := newPatch(w, decision, catalog.Basis{
-		Template: w.Template, Key: view.Key, Budget: budget, Written: taken, Copies: copied || remain,
+		Template: w.Template, Key: view.Key, Budget: budget, Written: taken,
 		Timestamp: timestamp, WasWhole: r.deliveries.wasWholeAfter(w, &decision),
 		RestartedFor: restartedForAfter(w, &decision), Without: decision.Without, Evict: w.EvictAfter(decision.Outcome),
 	})
@@ -112,9 +104,6 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 		r.changes.Observe(w.Ref, w.Ref, now, r.gracePeriod(w))
 	}
 	r.applied(w, decision, admitted)
-	if copied {
-		r.queue.AddAfter(w.Ref, cleanupDelay)
-	}
 	return nil
 }
 

@@ -248,7 +248,6 @@ func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
 		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom, events: c.recorder},
 		configs:       configReader{core: clients.Core},
 		workloads:     workloadWriter{apps: clients.Apps.RESTClient(), kinds: c.custom, rules: &c.optIns.rules},
-		cleanup:       digestCleanup{apps: clients.Apps.RESTClient(), metadata: clients.Metadata},
 		events:        c.recorder,
 		metrics:       c.metrics,
 		quarantine:    c.quarantine,

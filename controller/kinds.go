@@ -48,9 +48,6 @@ type revisionKind struct {
 	resource string
 	// ownPods means that the revisions control the pods, and not the workload itself.
 	ownPods bool
-	// followAnnotations means that the workload's annotations are copied onto its newest
-	// revision whenever they change, and not only when the revision is made.
-	followAnnotations bool
 	// present returns a function that recognizes the pods of the workload's present template.
 	present func(podReader, context.Context, *catalog.Workload) (func(origin) bool, error)
 }
@@ -79,7 +76,7 @@ var workloadKinds = []*workloadKind{
 }
 
 var (
-	replicaSets         = &revisionKind{resource: "replicasets", ownPods: true, followAnnotations: true, present: podReader.presentReplicaSet}
+	replicaSets         = &revisionKind{resource: "replicasets", ownPods: true, present: podReader.presentReplicaSet}
 	controllerRevisions = &revisionKind{resource: "controllerrevisions", present: podReader.noEarlierRevision}
 )
 
@@ -128,15 +125,6 @@ func kindOfConfig(kind catalog.ConfigKind) *configKind {
 // kindOfWorkload returns the row of a kind of workload; see [kindOfConfig].
 func kindOfWorkload(kind catalog.WorkloadKind) *workloadKind {
 	return mustFind(workloadKinds, func(k *workloadKind) bool { return k.workload == kind }, kind)
-}
-
-// revisionsOf returns what keeps earlier pod templates of a workload. Copies of records on revisions are older than
-// custom kinds, so nobody needs to know what keeps theirs.
-func revisionsOf(w *catalog.Workload) *revisionKind {
-	if w.Ref.Kind.IsCustom() {
-		return &revisionKind{}
-	}
-	return kindOfWorkload(w.Ref.Kind).revisions
 }
 
 func mustFind[K any](kinds []*K, isWanted func(*K) bool, name any) *K {

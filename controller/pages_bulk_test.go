@@ -39,7 +39,7 @@ func TestRevisionsAreReadInPagesOfWhichOnlyNamesAreKept(t *testing.T) {
 	}}}}
 	reader := server.reader(t)
 	before := heapInUse()
-	isPresent, err := revisionsOf(w).present(reader, t.Context(), w)
+	isPresent, err := kindOfWorkload(w.Ref.Kind).revisions.present(reader, t.Context(), w)
 	if err != nil {
 		t.Fatal(err)
 	}

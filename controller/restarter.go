@@ -46,7 +46,6 @@ const (
 	reasonWouldRestart  = "WouldRestart"
 	reasonRestartFailed = "RestartFailed"
 	reasonDisabled      = "RestartDisabled"
-	reasonDigestsRemain = "SecretDigestsRemain"
 	reasonReverted      = "RestartReverted"
 	reasonUndone        = "RecordUndone"
 	reasonNotDelivered  = "RestartNotDelivered"
@@ -73,7 +72,6 @@ type restarter struct {
 	pods       podReader
 	configs    configReader
 	workloads  workloadWriter
-	cleanup    digestCleanup
 	events     record.EventRecorder
 	metrics    *metrics
 	quarantine *quarantine.Set
@@ -276,7 +274,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 		r.pretend(view.Workload, decision)
 	case decision.Outcome == catalog.Restart:
 		return r.restart(ctx, view, decision, taken)
-	case decision.Outcome == catalog.RecordOnly && (r.awaitCleanup(view.Workload) || r.putOffRecord(view.Workload)):
+	case decision.Outcome == catalog.RecordOnly && r.putOffRecord(view.Workload):
 	default:
 		return onlyRecord(errOnlyRecord, r.apply(ctx, view, decision, taken, nil))
 	}

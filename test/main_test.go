@@ -68,7 +68,7 @@ var placeApart = sync.OnceValues(func() (*place, error) { return openPlace() })
 
 // openPlace starts a cluster, with further arguments of "localcluster up".
 func openPlace(arguments ...string) (*place, error) {
-	return openPlaceWithPermissions([]string{"rbac.yaml", "rbac-upgrade.yaml", "rbac-namespaces.yaml", "rbac-evict.yaml", "rbac-workloads.yaml", "rbac-csi.yaml"}, arguments...)
+	return openPlaceWithPermissions([]string{"rbac.yaml", "rbac-namespaces.yaml", "rbac-evict.yaml", "rbac-workloads.yaml", "rbac-csi.yaml"}, arguments...)
 }
 
 // openPlaceWithPermissions starts a cluster where the controller has the permissions of these

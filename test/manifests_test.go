@@ -40,7 +40,7 @@ const (
 
 var manifestSets = []manifestSet{
 	{
-		name: "with kustomize", overlay: plainOverlay, files: []string{"rbac-upgrade.yaml", "rbac-namespaces.yaml", "rbac-workloads.yaml", "rbac-csi.yaml", "rbac-evict.yaml", "admission-policy-evict.yaml"},
+		name: "with kustomize", overlay: plainOverlay, files: []string{"rbac-namespaces.yaml", "rbac-workloads.yaml", "rbac-csi.yaml", "rbac-evict.yaml", "admission-policy-evict.yaml"},
 	},
 	{name: "with kustomize and a prefix", overlay: "namePrefix: team-\n" + plainOverlay + "components: [k8s-manifests/components/network-policy]\n", prefix: "team-"},
 	{
@@ -50,7 +50,7 @@ var manifestSets = []manifestSet{
 	{
 		name:  "in one namespace",
 		edits: map[string]string{"namespace: default # the watched": "namespace: WATCHED # the watched", elected: watchedOnly},
-		files: []string{"rbac-namespaced.yaml", "rbac-upgrade-namespaced.yaml", "rbac-evict-namespaced.yaml", "admission-policy.yaml", "deployment.yaml", "metrics-service.yaml", "pod-disruption-budget.yaml"},
+		files: []string{"rbac-namespaced.yaml", "rbac-evict-namespaced.yaml", "admission-policy.yaml", "deployment.yaml", "metrics-service.yaml", "pod-disruption-budget.yaml"},
 	},
 	{
 		name: "in one namespace with the engine", engine: true,

@@ -39,11 +39,6 @@ var presetKinds = []string{
 var installations = []installation{
 	{name: "by default", files: strings.Fields("rbac.yaml admission-policy.yaml deployment.yaml " + optionalOnes)},
 	{
-		name:   "for an upgrade",
-		values: values{"upgradePermissions": true},
-		files:  strings.Fields("rbac.yaml rbac-upgrade.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
-	},
-	{
 		name:   "with the engine",
 		values: values{"engine": "on"},
 		files:  strings.Fields("rbac.yaml rbac-deployment-engine.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
@@ -93,8 +88,8 @@ var installations = []installation{
 	},
 	{
 		name:   "in one namespace",
-		values: values{"namespaces": []string{"default"}, "upgradePermissions": true},
-		files:  strings.Fields("rbac-namespaced.yaml rbac-upgrade-namespaced.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
+		values: values{"namespaces": []string{"default"}},
+		files:  strings.Fields("rbac-namespaced.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
 		edits:  []string{elected, watchedOnly},
 	},
 	{

@@ -56,7 +56,6 @@ func TestASwitchAddsAndRemovesObjects(t *testing.T) {
 			"Secret " + namespace + "/" + name + "-checksum-key",
 			"Role " + namespace + "/" + name + "-checksum-key", "RoleBinding " + namespace + "/" + name + "-checksum-key",
 		}},
-		{"upgrade", values{"upgradePermissions": true}, []string{"ClusterRole /" + name + "-upgrade", "ClusterRoleBinding /" + name + "-upgrade"}, nil},
 		{"enabled by namespace", values{"optIn": values{"byNamespace": true}}, []string{"ClusterRole /" + name + "-namespaces", "ClusterRoleBinding /" + name + "-namespaces"}, nil},
 		{"selected namespaces", values{"optIn": values{"namespaceSelector": "a=b"}}, []string{"ClusterRole /" + name + "-namespaces", "ClusterRoleBinding /" + name + "-namespaces"}, nil},
 		{"ignored namespaces", values{"optIn": values{"ignoredNamespaces": []string{"a"}}}, nil, nil},
@@ -90,9 +89,8 @@ func TestASwitchAddsAndRemovesObjects(t *testing.T) {
 		{"two namespaces", values{"namespaces": []string{"team-a", "team-b"}}, []string{
 			"Role team-a/" + name, "RoleBinding team-a/" + name, "Role team-b/" + name, "RoleBinding team-b/" + name,
 		}, []string{"ClusterRole /" + name, "ClusterRoleBinding /" + name}},
-		{"everything in a namespace", values{"namespaces": []string{"team-a"}, "engine": "on", "upgradePermissions": true}, []string{
+		{"everything in a namespace", values{"namespaces": []string{"team-a"}, "engine": "on"}, []string{
 			"Role team-a/" + name, "RoleBinding team-a/" + name,
-			"Role team-a/" + name + "-upgrade", "RoleBinding team-a/" + name + "-upgrade",
 			"Role team-a/" + name + "-deployment-engine", "RoleBinding team-a/" + name + "-deployment-engine",
 			"Role " + namespace + "/" + name + "-probe", "RoleBinding " + namespace + "/" + name + "-probe",
 		}, []string{"ClusterRole /" + name, "ClusterRoleBinding /" + name}},

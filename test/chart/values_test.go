@@ -15,7 +15,7 @@ func TestTheChartPassesHelmsLinter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, v := range []values{nil, {"namespaces": []string{"team-a"}, "engine": "on", "upgradePermissions": true}} {
+	for _, v := range []values{nil, {"namespaces": []string{"team-a"}, "engine": "on"}} {
 		if _, err := harness.Helm(t.Context(), t.TempDir(), "lint", "--strict", chart, "--namespace="+namespace, "--values="+fileOf(t, v)); err != nil {
 			t.Error(err)
 		}
@@ -60,7 +60,6 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 			[]string{"scrape each replica twice"},
 		},
 		{values{"dryRun": true, "engine": "on"}, []string{"dryRun", "excludes engine"}},
-		{values{"dryRun": true, "upgradePermissions": true}, []string{"dryRun", "excludes upgradePermissions"}},
 		{values{"image": values{"repository": "registry.example.com/a:2.0.0"}}, []string{"must not contain a tag", "set image.tag"}},
 		{values{"image": values{"repository": "registry.example.com:5000/a@sha256:0"}}, []string{"must not contain", "digest"}},
 		{values{"replicas": 99_999_999_999}, []string{"/replicas", "maximum"}}, // the API server would take the lower 32 bits
@@ -89,8 +88,8 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 func TestAllPairsOfValuesAreValid(t *testing.T) {
 	t.Parallel()
 	for _, v := range allPairs([][]values{
-		// Those of which a dry run excludes the others.
-		{{}, {"dryRun": true}, {"engine": "standby"}, {"upgradePermissions": true}, {"engine": "on", "upgradePermissions": true}},
+		// A dry run excludes the engine.
+		{{}, {"dryRun": true}, {"engine": "standby"}, {"engine": "on"}},
 		{{}, {"namespaces": []string{"team-a", "team-b"}}},
 		{{}, {"configs": "configmaps"}, {"configs": "secrets"}},
 		{{}, {"fanOut": values{"mode": "all-at-once"}}, {"fanOut": values{"limit": 7, "failures": 2, "groups": []string{"configmap/*/ca"}}}},

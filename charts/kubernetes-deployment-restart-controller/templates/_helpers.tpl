@@ -119,9 +119,6 @@ path: {{ trimPrefix "." (index (append $parts ".spec.template") 1) }}
 {{- if and .Values.dryRun (ne (include "controller.engine" .) "off") }}
 {{- fail "dryRun writes nothing to workloads, so it excludes engine: set one of the two" }}
 {{- end }}
-{{- if and .Values.dryRun .Values.upgradePermissions }}
-{{- fail "dryRun writes nothing to workloads, so it excludes upgradePermissions: set one of the two" }}
-{{- end }}
 {{- if hasSuffix ":10254" (.Values.statusAddress | default "") }}
 {{- fail (printf "statusAddress must not be %s: probes and Prometheus use port 10254" .Values.statusAddress) }}
 {{- end }}

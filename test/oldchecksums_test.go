@@ -3,16 +3,17 @@ package test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// upgradePermissions is the manifest of the permissions that it takes to remove copies.
-const upgradePermissions = "rbac-upgrade-namespaced.yaml"
+	"kubernetes-deployment-restart-controller/test/harness"
+)
 
 // revisionsMeta reads the metadata of a workload's ReplicaSets or ControllerRevisions.
 func (s *scene) revisionsMeta(ctx context.Context, w workload) ([]metav1.ObjectMeta, error) {
@@ -98,77 +99,45 @@ func (u *upgraded) requireNoDigests(digests []string) {
 	}
 }
 
-func TestDigestsOfSecretsAreRemovedFromRevisions(t *testing.T) {
+// removalOfOldChecksums returns the command of the page about upgrades, for the scene's namespace only.
+func (s *scene) removalOfOldChecksums() string {
+	s.Helper()
+	root, err := harness.RepositoryRoot()
+	s.must(err)
+	page, err := os.ReadFile(filepath.Join(root, "docs/upgrade.md"))
+	s.must(err)
+	command := regexp.MustCompile(`(?m)^    (kubectl annotate replicasets,controllerrevisions .*) --all-namespaces (.*)$`).FindSubmatch(page)
+	if command == nil {
+		s.Fatal("the page has no such command")
+	}
+	return fmt.Sprintf("%s -n %s %s", command[1], s.namespace, command[2])
+}
+
+func TestTheCommandOfItsPageRemovesDigestsOfSecretsFromRevisions(t *testing.T) {
 	t.Parallel()
-	for name, content := range map[string]map[string]string{"when they are recorded again": v1, "when they are restarted": v2} {
+	for name, content := range map[string]map[string]string{"that were recorded again": v1, "that were restarted": v2} {
 		t.Run(name, func(t *testing.T) {
 			s := newSceneApart(t)
 			u := s.runExposed()
 			s.edit(credentials, set("used", content["used"]))
 			u.note()
-			controller := s.startController()
+			s.startController()
 			u.awaitKeyed()
-			u.requireNoDigests(unkeyedDigests(v1))
+			recorded := map[workload]state{}
+			for _, w := range u.all {
+				recorded[w] = s.awaitRollout(w)
+			}
+			_, err := s.cluster.RunShell(t.Context(), s.removalOfOldChecksums())
+			s.must(err)
+			u.requireNoDigests(append(unkeyedDigests(v1), unkeyedDigests(v2)...))
 			s.settle()
 			for _, w := range u.all {
-				restarts := 0
-				if content["used"] != "v1" {
-					restarts = 1
-				}
-				s.requireWrites(w, u.before[w], restarts, 1)
+				s.requireWrites(w, recorded[w], 0, 0)
 			}
-			u.requireNoDigests(append(unkeyedDigests(v1), unkeyedDigests(v2)...))
-			if lines := controller.Log().Containing("forbidden"); len(lines) != 0 {
-				t.Errorf("permissions are missing: %q", lines)
+			s.edit(credentials, set("used", "v3"))
+			for _, w := range u.all {
+				s.awaitRestart(w, recorded[w])
 			}
 		})
 	}
-}
-
-// The copies go first: as long as the workload itself is not written, it shows what
-// is still to be done.
-func TestCopiesAreRemovedBeforeTheRecordIsReplaced(t *testing.T) {
-	s := newSceneApart(t)
-	u := s.runExposed()
-	full := "      - patch # record the applied checksums"
-	manifests, _ := s.installApart(func(manifests []byte) []byte {
-		return []byte(strings.Replace(string(manifests), full, "      #"+full, 1))
-	}, upgradePermissions)
-	u.note()
-	s.startController()
-	for _, w := range u.all {
-		s.awaitEvent(w, "RestartFailed", "cannot write a record")
-		old := u.before[w].Annotations[checksumsAnnotation]
-		if diff := cmp.Diff(old, s.now(w).Annotations[checksumsAnnotation]); diff != "" {
-			t.Errorf("record of %s (-before +after):\n%s", w.name, diff)
-		}
-		count, all, err := s.exposing(t.Context(), w, unkeyedDigests(v1))
-		s.must(err)
-		// A Deployment's controller copies the annotation onto the newest again.
-		if allowed := map[string]int{"Deployment": 1}[w.kind]; count > allowed {
-			t.Errorf("%d of %d revisions of %s have a digest of the Secret", count, all, w.name)
-		}
-	}
-	_, err := s.cluster.Apply(t.Context(), []byte(strings.Replace(string(manifests), "      #"+full, full, 1)))
-	s.must(err)
-	u.awaitKeyed()
-	u.requireNoDigests(unkeyedDigests(v1))
-}
-
-// The record then shows that there is something left to do, which the next start does.
-func TestWithoutThePermissionToRemoveCopiesTheRecordIsStillReplaced(t *testing.T) {
-	s := newSceneApart(t)
-	u := s.runExposed()
-	s.installApart(nil)
-	controller := s.startController()
-	for _, w := range u.all {
-		s.awaitEvent(w, "SecretDigestsRemain", "revisions of this workload keep digests of Secrets")
-	}
-	s.must(controller.Stop())
-	permissions, _ := s.manifestsApart(upgradePermissions)
-	_, err := s.cluster.Apply(t.Context(), permissions)
-	s.must(err)
-	s.startController()
-	u.awaitKeyed()
-	u.requireNoDigests(unkeyedDigests(v1))
 }
