@@ -33,7 +33,7 @@ func TestWhatIsReadThroughTheAPIIsReferencedBesidesWhatTheTemplateSays(t *testin
 		"ignored in another namespace": {Filter{Also: "configmap/shop/flags", Ignore: "configmap/shop/flags"}, []Reference{web}},
 	} {
 		d := deployment(readsAll("web", false))
-		references, _, _ := referencesOf("ns", &d.Spec.Template.Spec, test.filter)
+		references, _ := referencesOf("ns", &d.Spec.Template.Spec, test.filter)
 		if diff := cmp.Diff(test.want, references); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
 		}

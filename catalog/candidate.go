@@ -104,9 +104,6 @@ func candidates(view *View, sights []sight, matters func(ConfigRef) bool) []cand
 // candidatesOf finds the edits that concern the references to one config.
 func candidatesOf(view *View, s *sight, lostBasis bool, past func() []rules) []candidate {
 	comparison, config := view.compareEarlier(s), s.config
-	if comparison == same {
-		return nil
-	}
 	if comparison == sameData {
 		config = config.binary()
 	}

@@ -88,7 +88,7 @@ func TestTheChecksumOfASecretIsKeyedAndBoundToItsName(t *testing.T) {
 		if got == one.Checksum(all, NewChecksumKey(keyB)) || NewChecksumKey(keyA).ID() == NewChecksumKey(keyB).ID() {
 			t.Fatal("different keys make the same checksum, or have the same id")
 		}
-		if got == one.unkeyedChecksum() {
+		if got == setChecksum(one.Keys) {
 			t.Fatal("the checksum is that without a key")
 		}
 	})

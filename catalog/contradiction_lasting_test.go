@@ -137,17 +137,6 @@ func TestThePastIsKeptForARecordWhosePodTemplateMayReturn(t *testing.T) {
 	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
 }
 
-func TestAMarkOfARecordByAnEarlierFingerprintForgetsNothingOfIt(t *testing.T) {
-	s := begin(deployment(readsAll("web", false)))
-	s.listed(configMap("web", data{"a": "1"}))
-	s.recordAsEarlier(t, earlierFingerprint(&s.deployment.Spec.Template))
-	s.restartController(configMap("web", data{"a": "1"}))
-	s.config("web", data{"a": "2"}, 60)
-	s.marked(t, 60)
-	s.config("web", data{"a": "1"}, 80)
-	requireOutcome(t, s, Restart, startedAt(noonPlus(70)))
-}
-
 // A standby's watch of workloads may be behind, so that it shows the record of the leader last.
 
 // restartedElsewhere is the restart that another process makes after what this one has seen of the

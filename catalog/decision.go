@@ -150,11 +150,10 @@ func (d *Decision) verified(w *Workload, sights []sight) Decision {
 
 // newDecision returns a decision with what to record.
 func (v *View) newDecision(sights []sight) Decision {
-	without := Without{v.Workload.Filter(), v.ignored(), v.Workload.Hides}
+	without := Without{v.Workload.Filter(), v.ignored()}
 	staysAsRecorded := slices.ContainsFunc(sights, func(s sight) bool { return v.isOnlyRecorded(&s) })
 	if staysAsRecorded {
-		recorded := v.Workload.Applied.without()
-		without.Filter, without.Hidden = recorded.Filter, recorded.Hidden
+		without.Filter = v.Workload.Applied.filter()
 	}
 	return Decision{Checksums: v.currentChecksums(sights, staysAsRecorded).limitTo(int(v.Workload.Room)), Without: without}
 }
@@ -209,11 +208,8 @@ func (d Decision) recorded(w *Workload, reason string) Decision {
 	r := &w.Applied
 	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Others && r.Checksums.Equal(d.Checksums) &&
 		d.Without == r.without() && !w.changedMethod()
-	switch {
-	case !says:
+	if !says {
 		return d.with(RecordOnly, reason)
-	case w.Applied.Outdated:
-		return d.with(RecordOnly, "the record counts, but an earlier version wrote it")
 	}
 	return d.with(Keep, reason)
 }

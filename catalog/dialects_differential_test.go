@@ -77,8 +77,8 @@ func restarting(rules *OptInRules, own, template annotations, pod *corev1.PodSpe
 	}
 	policy, filter := readWorkloadPolicy(parts.Meta, parts.Understood)
 	w := Workload{Policy: policy}
-	w.References, _, _ = referencesOf("ns", pod, filter)
-	w.Filtering = newFiltering(filter, w.References, false, &w.Applied, func(Filter, bool) []Reference { return nil })
+	w.References, _ = referencesOf("ns", pod, filter)
+	w.Filtering = newFiltering(filter, w.References, &w.Applied, func(Filter) []Reference { return nil })
 	return func(c *annotatedConfig) bool {
 		config := Config{Ref: c.ref}
 		rules.UnderstandConfig(&config, c.annotations)

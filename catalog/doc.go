@@ -17,8 +17,8 @@
 //     its pods are known to run with, and what they rest on (the basis). A
 //     record is trusted if its basis still holds. Its checksums of Secrets can
 //     only be read with the key that it was made with.
-//   - An earlier record was made in another way, by the original controller or
-//     an early version: it shows whether the content is still the same.
+//   - An earlier record was made by the original controller: it shows whether
+//     the content is still the same.
 //   - A decision says what to do about a workload: keep, record, restart, or
 //     ask its pods or its configs first.
 //

@@ -13,13 +13,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
-// EarlierRecord is what a controller of another scheme recorded. It shows whether the content of
+// EarlierRecord is what the original controller recorded. It shows whether the content of
 // a config is still the same, but not when the pods started.
 type EarlierRecord struct {
-	// Checksums are the checksums of the configs in the record.
+	// Checksums are the [OriginalDigest]s of the configs in the record.
 	Checksums Checksums
-	// ByOriginal means that the checksums are [OriginalDigest]s.
-	ByOriginal bool
 	// Beyond are the configs, sorted, that the original could not record: the workload reads
 	// them in ways that the original did not support. Changes to them before this controller
 	// watched are no reason to restart.
@@ -33,21 +31,7 @@ func (r *EarlierRecord) equal(other *EarlierRecord) bool {
 	if r == nil || other == nil {
 		return r == other
 	}
-	return r.ByOriginal == other.ByOriginal && r.Made.Equal(other.Made) && r.Checksums.Equal(other.Checksums)
-}
-
-// separateUnkeyed moves the checksums of Secrets, which have the [unkeyedScheme] and must not be
-// recorded any more, into an earlier record if the record is trusted.
-func (r *AppliedState) separateUnkeyed(written time.Time) {
-	secrets := r.Checksums.secret()
-	r.Key = ""
-	if len(secrets) == 0 {
-		return
-	}
-	r.Checksums = r.Checksums.public()
-	if r.Trusted {
-		r.Earlier = &EarlierRecord{Checksums: secrets, Made: written}
-	}
+	return r.Made.Equal(other.Made) && r.Checksums.Equal(other.Checksums)
 }
 
 // readOriginal reads a record as the original controller writes it: checksums without a basis,
@@ -71,7 +55,7 @@ func readOriginal(meta *metav1.ObjectMeta, owned *ownership) *EarlierRecord {
 	if len(checksums) == 0 {
 		return nil
 	}
-	record := &EarlierRecord{Checksums: checksums, ByOriginal: true}
+	record := &EarlierRecord{Checksums: checksums}
 	for _, owner := range owned.ofAnnotation(ChecksumsAnnotation) {
 		if owner.Manager == FieldManager && owner.Operation == metav1.ManagedFieldsOperationUpdate && owner.Time != nil {
 			record.Made = owner.Time.Time
@@ -108,15 +92,6 @@ func beyondOriginal(w *Workload, spec *corev1.PodSpec) []ConfigRef {
 		}
 	}
 	return beyond
-}
-
-// hasEarlier reports whether an earlier record has the config.
-func (r *AppliedState) hasEarlier(ref ConfigRef) bool {
-	if r.Earlier == nil {
-		return false
-	}
-	_, found := r.Earlier.Checksums[ref]
-	return found
 }
 
 // isBeyondOriginal reports whether the record is from the original, which could not record the
@@ -161,8 +136,7 @@ func (v *View) UnsettledByOriginal() []ConfigRef {
 }
 
 func (v *View) lacksOriginals() bool {
-	earlier := v.Workload.Applied.Earlier
-	return earlier != nil && earlier.ByOriginal && v.Originals == nil
+	return v.Workload.Applied.Earlier != nil && v.Originals == nil
 }
 
 func (v *View) unsettledByOriginal(sights []sight) []ConfigRef {
@@ -191,7 +165,7 @@ func (v *View) isOwn(recorded Checksum, s *sight) bool {
 // beyond such a record.
 func (v *View) lostBasis(sights []sight) bool {
 	earlier := v.Workload.Applied.Earlier
-	return earlier != nil && earlier.ByOriginal && slices.ContainsFunc(sights, func(s sight) bool {
+	return earlier != nil && slices.ContainsFunc(sights, func(s sight) bool {
 		recorded, found := earlier.Checksums[s.ref]
 		return found && s.config != nil && v.isOwn(recorded, &s)
 	})
@@ -201,9 +175,8 @@ func (v *View) lostBasis(sights []sight) bool {
 type comparison int
 
 const (
-	unknown comparison = iota
-	same
-	sameData // as far as the original's digest goes, which leaves out binaryData
+	unknown  comparison = iota
+	sameData            // as far as the original's digest goes, which leaves out binaryData
 	different
 )
 
@@ -219,14 +192,12 @@ func (v *View) compareEarlier(s *sight) comparison {
 	}
 	digest, read := v.Originals[s.ref]
 	switch {
-	case v.isOwn(recorded, s) && earlier.ByOriginal:
-		return unknown // our own record, which lost its basis and is ignored
-	case v.isOwn(recorded, s):
-		return same
-	case read && recorded == digest:
-		return sameData
-	case earlier.ByOriginal && !read:
+	case v.isOwn(recorded, s): // our own record, which lost its basis and is ignored
 		return unknown
+	case !read:
+		return unknown
+	case recorded == digest:
+		return sameData
 	}
 	return different
 }

@@ -67,9 +67,6 @@ func recordByOriginal(d *appsv1.Deployment, seconds float64, objects ...metav1.O
 	d.ManagedFields = append(d.ManagedFields, owns(FieldManager, noonPlus(seconds), annotationField(ChecksumsAnnotation)))
 }
 
-// unkeyedChecksum is what an early version recorded of a config that is seen as a whole.
-func (c *Config) unkeyedChecksum() Checksum { return setChecksum(c.Keys) }
-
 // decideWithOriginals decides as the controller does that reads what the decision asks for.
 func decideWithOriginals(t rapid.TB, d *appsv1.Deployment, objects []metav1.Object, pods ...Pod) (verdict, string) {
 	t.Helper()
@@ -256,73 +253,6 @@ func TestOurRecordWithoutItsBasisCountsAsNoRecord(t *testing.T) {
 				t.Errorf("decision %+v", got)
 			}
 		})
-	}
-}
-
-// writeEarlyRecord does to a Deployment what a patch of an early version did at 50.
-func writeEarlyRecord(d *appsv1.Deployment, checksums Checksums) {
-	writeRecord(d, checksums, noonPlus(50))
-	var b basis
-	if err := json.Unmarshal([]byte(d.Annotations[BasisAnnotation]), &b); err != nil {
-		panic(err)
-	}
-	b.Scheme, b.Key = "xxh64-keys-v1", ""
-	encoded, err := json.Marshal(b)
-	if err != nil {
-		panic(err)
-	}
-	d.Annotations[BasisAnnotation] = string(encoded)
-}
-
-// An early version may have known a later content than the watch of Secrets has shown.
-func TestWhatAnEarlyVersionRecordedOtherwiseIsToBeConfirmed(t *testing.T) {
-	recorded := NewSecret(secret("tls", data{"a": "2"}))
-	for content, want := range map[string][]ConfigRef{"1": {secretRef("tls")}, "2": nil} {
-		d := deployment(readsSecret("tls"))
-		writeEarlyRecord(d, Checksums{secretRef("tls"): recorded.unkeyedChecksum()})
-		c := New()
-		c.SetKey(testKey)
-		listConfigs(c, Secret, "", listOf(NewSecret(secret("tls", data{"a": content}))), noonPlus(500), true)
-		listWorkloads(c, Deployment, "", listOf(mustWorkload(d)), 0)
-		view, _ := c.View(deploymentRef("web"))
-		if diff := cmp.Diff(want, view.Unconfirmed()); diff != "" {
-			t.Errorf("content %s: to be confirmed (-want +got):\n%s", content, diff)
-		}
-	}
-}
-
-// An early version recorded Secrets without a key. Its record is exact, and replaced.
-func TestARecordOfAnEarlyVersionIsComparedAndReplaced(t *testing.T) {
-	reduced := NewSecret(secret("tls", data{"a": "1"}))
-	ofSecret := Checksums{secretRef("tls"): reduced.unkeyedChecksum()}
-	edited := func(value string) *corev1.Secret {
-		s := secret("tls", data{"a": value})
-		s.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(100), "f:data/f:a")}
-		return s
-	}
-	for name, test := range map[string]struct {
-		now  []metav1.Object
-		want verdict
-	}{
-		"the same content": {[]metav1.Object{edited("1")}, verdict{Outcome: RecordOnly}},
-		"other content": {
-			[]metav1.Object{edited("2")}, verdict{Asked: true, Outcome: Restart, Causes: []Cause{{Config: secretRef("tls")}}},
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			d := deployment(readsSecret("tls"))
-			writeEarlyRecord(d, maps.Clone(ofSecret))
-			got, _ := decideWithOriginals(t, d, test.now, startedAt(noonPlus(40)))
-			if diff := cmp.Diff(test.want, got); diff != "" {
-				t.Errorf("verdict (-want +got):\n%s", diff)
-			}
-		})
-	}
-	cm := configMap("web", data{"a": "1"})
-	d := deployment(readsAll("web", false))
-	writeEarlyRecord(d, Checksums{configMapRef("web"): keysOnly(NewConfigMap(cm))})
-	if got, _ := decideWithOriginals(t, d, []metav1.Object{cm}); got.Outcome != Keep {
-		t.Errorf("without a Secret nothing has to be written: %+v", got)
 	}
 }
 

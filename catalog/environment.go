@@ -21,8 +21,7 @@ func (m *mentions) addEnvironment(container *corev1.Container) {
 	replaced := make(map[string]struct{}) // the names of variables whose values nobody sees, if they are set before this one
 	for i := range slices.Backward(container.Env) {
 		variable := &container.Env[i]
-		if _, isReplaced := replaced[variable.Name]; isReplaced && !m.withHidden {
-			m.hides = m.hides || variable.ValueFrom != nil
+		if _, isReplaced := replaced[variable.Name]; isReplaced {
 			continue
 		}
 		m.addVariable(container.Name, variable.ValueFrom)

@@ -352,3 +352,22 @@ func TestFiltersThatSayTheSameAboutAConfigAreOne(t *testing.T) {
 		t.Errorf("%+v became %+v", steps, narrowing.steps)
 	}
 }
+
+// Nobody knows the keys of the config that counted by the former filter and count by the present one.
+func TestNoRestartIsLostForAConfigThatIsGoneWhileTheFilterChanges(t *testing.T) {
+	s := begin(deployment(readsAll("web", false)))
+	s.listed(configMap("web", data{"a": "1", "b": "1"}))
+	s.recorded(10)
+	s.restartController()
+	s.deployment.Annotations[IgnoreAnnotation] = "configmap/web:a"
+	s.catalog.ObserveWorkload(s.reduced())
+	s.recorded(20)
+	s.created("web", data{"a": "1", "b": "2"}, 30)
+	if got := s.decide(t); got.Outcome != Restart {
+		t.Errorf("%+v", got)
+	}
+	s.recorded(40)
+	if got := s.present().Applied.filter(); got != (Filter{Ignore: "configmap/web:a"}) {
+		t.Errorf("recorded by %+v", got)
+	}
+}

@@ -3,7 +3,7 @@ package catalog
 import "slices"
 
 // A change of a filter restarts nothing: it changes what is compared, so the workload is only recorded
-// again. So does an upgrade that lets other keys count. Until then the record says what the pods have of the keys that counted when it was made, and
+// again. Until then the record says what the pods have of the keys that counted when it was made, and
 // for the others only those edits count that a watch showed later than the filter by which they
 // count.
 
@@ -13,7 +13,7 @@ type Filtering struct {
 	// record was made by it.
 	steps []filterStep
 	// recorded are the references that a trusted record covers. They are set only if it was made by another
-	// filter than the present one, or by an earlier version.
+	// filter than the present one.
 	recorded []Reference
 	isOther  bool
 	// template are the references of the pod template to configs that are also read through the API,
@@ -56,19 +56,14 @@ func (w *Workload) Filter() Filter {
 }
 
 // newFiltering returns what is known of the filters of a workload with this filter, these references
-// that count, and this record. Its pod template may hide keys. The function references returns the references that count
-// by a filter, with the hidden keys or without them.
-func newFiltering(present Filter, counting []Reference, hides bool, record *AppliedState, references func(by Filter, withHidden bool) []Reference) *Filtering {
+// that count, and this record. The function references returns the references that count by a filter.
+func newFiltering(present Filter, counting []Reference, record *AppliedState, references func(by Filter) []Reference) *Filtering {
 	f := Filtering{steps: []filterStep{{Filter: present}}}
 	if present.Also != "" {
-		f.template = referencesToSame(references(Filter{}, false), counting)
+		f.template = referencesToSame(references(Filter{}), counting)
 	}
-	if isCovering := hides && !record.without().Hidden; record.Trusted && (record.filter() != present || isCovering) {
-		f.recorded = references(record.filter(), isCovering)
-		f.isOther = record.filter() != present || !slices.EqualFunc(f.recorded, counting, isSameReference)
-	}
-	if !f.isOther {
-		f.recorded = nil
+	if f.isOther = record.Trusted && record.filter() != present; f.isOther {
+		f.recorded = references(record.filter())
 	}
 	if present == (Filter{}) && !f.isOther {
 		return nil
@@ -105,8 +100,7 @@ func (w *Workload) followFilters(previous *Workload, moment Sequence) {
 	w.Filtering = &followed
 }
 
-// hasOtherFilter reports whether a trusted record was made by another filter than the present one, or by an earlier
-// version that let other keys count.
+// hasOtherFilter reports whether a trusted record was made by another filter than the present one.
 func (w *Workload) hasOtherFilter() bool { return w.Filtering != nil && w.Filtering.isOther }
 
 // filtersBefore returns the filters that a workload had before, nil if nothing needs to be known of
@@ -315,14 +309,11 @@ func (n *narrowing) shows(w *Workload, s *sight) bool {
 func (n *narrowing) compare(v *View, s *sight) {
 	n.present = s.checksum
 	recorded, found := v.Workload.Applied.Checksums[s.ref]
-	if !n.isTrusted || !found && !v.Workload.Applied.hasEarlier(s.ref) {
+	if !n.isTrusted || !found {
 		return
 	}
 	s.seen = s.config.seen(n.recorded)
 	s.checksum = s.config.checksumOf(s.seen, v.Key)
-	if !found {
-		return
-	}
 	if n.differs = s.checksum != recorded && n.shows(v.Workload, s); !n.differs {
 		s.checksum = recorded
 	}

@@ -2,10 +2,7 @@ package catalog
 
 import (
 	"encoding/hex"
-	"fmt"
-	"maps"
 
-	"github.com/cespare/xxhash/v2"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -34,21 +31,4 @@ func RevisionFingerprint(template *corev1.PodTemplateSpec) Fingerprint {
 func fingerprints(template *corev1.PodTemplateSpec) (full, bare Fingerprint) {
 	encoded := podtemplate.Encode(template)
 	return fingerprintOf(encoded.Sum()), fingerprintOf(encoded.SumWithoutAnnotations(TimestampAnnotation, CauseAnnotation))
-}
-
-// earlierDigits is the length of the fingerprints that [earlierFingerprint] returns.
-const earlierDigits = 16
-
-// earlierFingerprint identifies a pod template without the restart timestamp as versions
-// before [Fingerprint] did: by the xxhash64 of its protobuf encoding. It returns the
-// empty string for a template that cannot be encoded.
-func earlierFingerprint(template *corev1.PodTemplateSpec) string {
-	bare := *template
-	bare.Annotations = maps.Clone(template.Annotations)
-	delete(bare.Annotations, TimestampAnnotation)
-	encoded, err := bare.Marshal()
-	if err != nil {
-		return ""
-	}
-	return fmt.Sprintf("%0*x", earlierDigits, xxhash.Sum64(encoded))
 }

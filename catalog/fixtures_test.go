@@ -125,7 +125,7 @@ func mustWorkload(d *appsv1.Deployment) Workload {
 // given time.
 func writeRecord(d *appsv1.Deployment, checksums Checksums, at time.Time) {
 	w := mustWorkload(d)
-	writeRecordWithout(d, checksums, Without{Filter: w.Filter(), Hidden: w.Hides}, at)
+	writeRecordWithout(d, checksums, Without{Filter: w.Filter()}, at)
 }
 
 // writeRecordWithout is writeRecord of a record that does not cover everything.

@@ -38,11 +38,9 @@ func readJSON(t testing.TB, path string, into any) {
 	}
 }
 
-// The fingerprints were computed with k8s.io/api v0.36.3. None may ever change: earlier
-// ones are read once, the others are in the records of all workloads.
+// The fingerprints were computed with k8s.io/api v0.36.3. None may ever change: they are in the records of all workloads.
 func TestFingerprintsAreTheSameWithEachVersionOfTheAPI(t *testing.T) {
 	type fingerprintsOf struct {
-		Earlier     string `json:"earlier"`
 		Template    string `json:"template"`
 		PodTemplate string `json:"podTemplate"`
 		Revision    string `json:"revision"`
@@ -52,7 +50,7 @@ func TestFingerprintsAreTheSameWithEachVersionOfTheAPI(t *testing.T) {
 	got := map[string]fingerprintsOf{}
 	for name, template := range storedTemplates(t) {
 		full, bare := fingerprints(template)
-		got[name] = fingerprintsOf{earlierFingerprint(template), bare.String(), full.String(), RevisionFingerprint(template).String()}
+		got[name] = fingerprintsOf{bare.String(), full.String(), RevisionFingerprint(template).String()}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("fingerprints (-want +got):\n%s", diff)

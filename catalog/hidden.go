@@ -20,7 +20,7 @@ const (
 
 // keysHiddenBy returns the keys that are hidden by variables or files of these names.
 func (m *mentions) keysHiddenBy(names map[string]struct{}) hiddenKeys {
-	if m.withHidden || len(names) == 0 || len(names) > maxHidden || m.hidings == maxHidings {
+	if len(names) == 0 || len(names) > maxHidden || m.hidings == maxHidings {
 		return nil
 	}
 	hidden := make(hiddenKeys, 0, len(names))
@@ -62,7 +62,7 @@ func (m *mentions) allBut(hidden hiddenKeys) Selection {
 	if len(hidden) == 0 || m.hidings == maxHidings {
 		return Selection{}
 	}
-	m.hidings, m.hides = m.hidings+1, true
+	m.hidings++
 	m.count += len(hidden)
 	names := make([]string, 0, len(hidden))
 	for _, key := range hidden {

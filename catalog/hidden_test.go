@@ -168,7 +168,7 @@ func TestAKeyCountsIfAContainerSeesIt(t *testing.T) {
 			}
 			isPlain = isAlwaysSet(&container.Env[i]) && isPlain
 		}
-		references, _, _ := referencesOf("ns", &corev1.PodSpec{Containers: []corev1.Container{container}}, Filter{})
+		references, _ := referencesOf("ns", &corev1.PodSpec{Containers: []corev1.Container{container}}, Filter{})
 		w := Workload{References: references}
 		for _, ref := range refs {
 			for _, key := range drawnKeys {
@@ -274,7 +274,7 @@ func TestAFilterLimitsWhatIsNotHidden(t *testing.T) {
 		{Ignore: entriesOf("configmap/web:x%02d", maxHidden/3)}: {"b", "c"},
 		{Ignore: entriesOf("configmap/web:x%02d", 100)}:         drawnKeys, // too many together
 	} {
-		references, _, _ := referencesOf("ns", &corev1.PodSpec{Containers: []corev1.Container{container}}, filter)
+		references, _ := referencesOf("ns", &corev1.PodSpec{Containers: []corev1.Container{container}}, filter)
 		w := Workload{References: references}
 		var seen []string
 		for _, key := range drawnKeys {

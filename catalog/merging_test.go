@@ -290,7 +290,7 @@ func TestMergedReferencesAreJudgedLikeThoseInTheTemplate(t *testing.T) {
 func TestEqualReferencesAreKeptOnce(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		spec := drawTemplate(t)
-		references, _, _ := referencesOf("ns", &spec, Filter{})
+		references, _ := referencesOf("ns", &spec, Filter{})
 		seen := map[string]bool{}
 		for _, r := range references {
 			way := fmt.Sprint(r.Config, r.Channel, r.Container, r.Optional)
@@ -312,7 +312,7 @@ func TestEqualReferencesAreKeptOnce(t *testing.T) {
 		}
 		doubled := spec
 		doubled.InitContainers, doubled.Containers = twice(spec.InitContainers), twice(spec.Containers)
-		if again, _, _ := referencesOf("ns", &doubled, Filter{}); !cmp.Equal(references, again) {
+		if again, _ := referencesOf("ns", &doubled, Filter{}); !cmp.Equal(references, again) {
 			t.Fatalf("a template that says everything twice (-once +twice):\n%s", cmp.Diff(references, again))
 		}
 	})

@@ -430,7 +430,7 @@ func TestWhatAnyoneMayWriteIntoAStatusIsBounded(t *testing.T) {
 		})
 	}
 	for _, class := range []string{"other/db", "db prod", "", strings.Repeat("x", 1000)} {
-		if references, _, _ := referencesOf("ns", &corev1.PodSpec{
+		if references, _ := referencesOf("ns", &corev1.PodSpec{
 			Containers: []corev1.Container{mounts(corev1.VolumeMount{Name: "v"})}, Volumes: []corev1.Volume{volumeOfClass(class)},
 		}, Filter{}); len(references) > 0 {
 			t.Errorf("the class %.20q is referenced: %v", class, references)

@@ -188,14 +188,11 @@ func (o oracle) compareEarlier(config *Config) comparison {
 	case !found:
 		return unknown
 	case recorded == setChecksum(config.seen(o.selections(config))), !o.view.Key.IsZero() && recorded == o.checksum(config, o.view.Key):
-		if earlier.ByOriginal {
-			return unknown // it is our own, without its basis
-		}
-		return same
-	case read && recorded == digest:
-		return sameData
-	case earlier.ByOriginal && !read:
+		return unknown // it is our own, without its basis
+	case !read:
 		return unknown
+	case recorded == digest:
+		return sameData
 	}
 	return different
 }
@@ -240,7 +237,7 @@ func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause,
 			continue
 		}
 		comparison := o.compareEarlier(config)
-		if comparison == same || comparison == sameData && m.Keys.DataOnly {
+		if comparison == sameData && m.Keys.DataOnly {
 			continue
 		}
 		if comparison == sameData {

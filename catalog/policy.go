@@ -135,7 +135,7 @@ func (f Filter) problemOfOnly(namespace string, spec *corev1.PodSpec, references
 	if f.Only == "" || len(references) > 0 {
 		return ""
 	}
-	all, _, _ := referencesOf(namespace, spec, Filter{})
+	all, _ := referencesOf(namespace, spec, Filter{})
 	rules := Filter{Only: f.Only}.rules(namespace)
 	meant := rules.only[0].meant(all)
 	if len(all) == 0 || len(rules.limit(all)) > 0 {

@@ -18,17 +18,9 @@ import (
 // wherever it selects further keys of a config that the workload also references in another way.
 //
 // To avoid that, add a scheme for the templates in which it does, and let the references of the former one say what its
-// records cover: they are then compared by that, like records that were made by another [Filter]. The former
-// scheme must stay known to isKeyed; otherwise its records are not trusted, and the pods decide about all configs. All other records keep it, so that earlier versions
-// can read them.
+// records cover: they are then compared by that, like records that were made by another [Filter]. Records of a scheme that
+// is not known are not trusted, and the pods decide about all configs.
 const keyedScheme = "keyed-v2"
-
-const (
-	// hidingScheme is [keyedScheme] without the keys that the pod template hides; see [hiddenKeys].
-	hidingScheme = "keyed-v3"
-	// unkeyedScheme is older, and computes the checksums of Secrets like those of ConfigMaps.
-	unkeyedScheme = "xxh64-keys-v1"
-)
 
 // Checksums hold what a workload's pods run with: the checksum of each config. For configs of which each
 // pod has its own content, there is a time in place of a checksum; see [sinceOf].
@@ -48,9 +40,6 @@ type AppliedState struct {
 	WithRestart bool
 	// WasWhole means that all pods ran before the last restart, as the record says.
 	WasWhole bool
-	// Outdated means that the record is trusted by the fingerprint of an earlier version, and
-	// must be written again.
-	Outdated bool
 	// Marked means that the basis says Contradicted; otherwise only the [Catalog] knows it.
 	Marked bool
 	// MarkSeen means that it is marked, and that the watch showed how the contradiction began. A [Catalog] sets it.
@@ -91,9 +80,8 @@ type basis struct {
 	// field to its writer only if the write changes its value.
 	Written time.Time `json:"written"`
 	// Timestamp is the restart timestamp of the pod template for which the checksums were
-	// recorded, empty if it had none; the fingerprint leaves it out. It is nil if an earlier
-	// version wrote the record, which is trusted whatever the timestamp.
-	Timestamp *string `json:"timestamp,omitempty"`
+	// recorded, empty if it had none; the fingerprint leaves it out.
+	Timestamp string `json:"timestamp"`
 	// Contradicted marks a record that has been contradicted since that time, while a restart is
 	// put off.
 	Contradicted time.Time `json:"contradicted,omitzero"`
@@ -146,13 +134,10 @@ func readRecord(meta *metav1.ObjectMeta, owned *ownership, template *corev1.PodT
 		WasWhole:  b.WasWhole && isOurs,
 	}
 	if isOurs {
-		record.Trusted, record.Outdated = b.isAbout(template, fingerprint)
+		record.Trusted = b.isAbout(fingerprint)
 		record.readOwn(&b, meta.Namespace)
 	}
 	record.readRevert(owned, &b, template)
-	if b.Scheme == unkeyedScheme {
-		record.separateUnkeyed(b.Written)
-	}
 	return record
 }
 
@@ -182,23 +167,12 @@ const longestKeyID = 64
 
 // isKnown reports whether a version of this controller may have written the basis.
 func (b *basis) isKnown() bool {
-	return (b.isKeyed() || b.Scheme == unkeyedScheme) && len(b.Key) <= longestKeyID
+	return b.Scheme == keyedScheme && len(b.Key) <= longestKeyID
 }
 
-// isKeyed reports whether the checksums of Secrets have a key.
-func (b *basis) isKeyed() bool { return b.Scheme == keyedScheme || b.Scheme == hidingScheme }
-
-// isAbout reports whether the basis names the given pod template, and whether it does so
-// by the fingerprint of an earlier version. A basis that says more than annotations can is about none.
-func (b *basis) isAbout(template *corev1.PodTemplateSpec, fingerprint Fingerprint) (isAbout, isEarlier bool) {
-	if !b.Filter.isUsable() || len(b.Ignored) > maxIgnored {
-		return false, false
-	}
-	if len(b.Template) != earlierDigits {
-		return b.Template == templateMember(fingerprint, b.Filter, b.Evict), false
-	}
-	isEarlier = b.Template == earlierFingerprint(template)
-	return isEarlier, isEarlier
+// isAbout reports whether the basis names the given pod template. A basis that says more than annotations can is about none.
+func (b *basis) isAbout(fingerprint Fingerprint) bool {
+	return b.Filter.isUsable() && len(b.Ignored) <= maxIgnored && b.Template == templateMember(fingerprint, b.Filter, b.Evict)
 }
 
 func checksumOf(annotation string) Checksum { return Checksum(xxhash.Sum64String(annotation)) }
@@ -298,12 +272,12 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 		return nil, err
 	}
 	encodedBasis, err := json.Marshal(basis{
-		Scheme:    on.Without.scheme(),
+		Scheme:    keyedScheme,
 		Key:       key,
 		Template:  templateMember(on.Template, on.Without.Filter, on.Evict),
 		Checksums: checksumOf(string(encoded)).String(),
 		Written:   on.Written.UTC(),
-		Timestamp: &on.Timestamp,
+		Timestamp: on.Timestamp,
 		Budget:    on.Budget,
 		WasWhole:  on.WasWhole,
 		For:       restarted,
@@ -319,22 +293,11 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	return map[string]string{ChecksumsAnnotation: string(encoded), BasisAnnotation: string(encodedBasis)}, nil
 }
 
-// secret returns the checksums of secret configs.
-func (c Checksums) secret() Checksums { return c.only(ConfigKind.isKeyed) }
-
-// public returns the checksums of the other configs.
+// public returns the checksums of configs that are not secret.
 func (c Checksums) public() Checksums {
-	return c.only(func(kind ConfigKind) bool { return !kind.isKeyed() })
-}
-
-func (c Checksums) only(isWanted func(ConfigKind) bool) Checksums {
-	some := make(Checksums, len(c))
-	for ref, checksum := range c {
-		if isWanted(ref.Kind) {
-			some[ref] = checksum
-		}
-	}
-	return some
+	public := maps.Clone(c)
+	maps.DeleteFunc(public, func(ref ConfigRef, _ Checksum) bool { return ref.Kind.isKeyed() })
+	return public
 }
 
 // Equal reports whether both hold the same checksums of the same configs.
@@ -368,6 +331,6 @@ func (c Checksums) keptFor(references []Reference) (kept Checksums, others bool)
 }
 
 func (r AppliedState) equal(other AppliedState) bool {
-	return r.Trusted == other.Trusted && r.Others == other.Others && r.Outdated == other.Outdated && r.Key == other.Key && r.Problem == other.Problem &&
+	return r.Trusted == other.Trusted && r.Others == other.Others && r.Key == other.Key && r.Problem == other.Problem &&
 		areEqual(r.Without, other.Without) && r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
 }

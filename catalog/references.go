@@ -119,14 +119,12 @@ const MaxReferences = 10_000
 // volumes of all containers, including init containers. Containers do not read volumes that
 // they do not mount, nor credentials for pulling images and for volume drivers. It returns
 // false if there are more than [MaxReferences]. What does not count by the filter is left out, and what
-// else counts by it is added. The template hides keys if one that is left out is hidden.
-func referencesOf(namespace string, spec *corev1.PodSpec, filter Filter) (references []Reference, hides, fit bool) {
+// else counts by it is added.
+func referencesOf(namespace string, spec *corev1.PodSpec, filter Filter) ([]Reference, bool) {
 	m := mentions{namespace: namespace}
-	references, fit = m.references(spec, filter)
-	return references, m.hides, fit
+	return m.references(spec, filter)
 }
 
-// references is [referencesOf], also with the hidden keys.
 func (m *mentions) references(spec *corev1.PodSpec, filter Filter) ([]Reference, bool) {
 	for _, containers := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
 		for i := range containers {
@@ -179,8 +177,6 @@ type mentions struct {
 	count     int
 	// hidings is how many selections leave out hidden keys.
 	hidings int
-	// withHidden lets no key be hidden, as what [keyedScheme] covers. Otherwise hides means that one is.
-	withHidden, hides bool
 }
 
 // add adds a reference. The API accepts any text as the name of a config, and none: add ignores what no config can have

@@ -13,7 +13,7 @@ import (
 
 func mustReferences(t *testing.T, spec *corev1.PodSpec) []Reference {
 	t.Helper()
-	references, _, fit := referencesOf("ns", spec, Filter{})
+	references, fit := referencesOf("ns", spec, Filter{})
 	if !fit {
 		t.Fatal("too many references")
 	}

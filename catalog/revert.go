@@ -27,10 +27,10 @@ type Revert struct {
 // template. Otherwise it notes whether the timestamp comes from a restart made with the record; that
 // of somebody else can be any later time.
 func (r *AppliedState) readRevert(owned *ownership, b *basis, template *corev1.PodTemplateSpec) {
-	if !r.Trusted || b.Timestamp == nil {
+	if !r.Trusted {
 		return
 	}
-	present, recorded := restartTimestamp(template), shortened(*b.Timestamp)
+	present, recorded := restartTimestamp(template), shortened(b.Timestamp)
 	if present != recorded {
 		r.Reverted = newRevert(recorded, b.Written, present, owned.timestampWriter().since(b.Written))
 		return

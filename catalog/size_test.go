@@ -114,7 +114,7 @@ func TestNamesOfAnyLengthCountByTheirLength(t *testing.T) {
 		Containers: []corev1.Container{{Name: "app", VolumeMounts: []corev1.VolumeMount{{Name: "v", SubPath: strings.Repeat("p", long)}}}},
 		Volumes:    []corev1.Volume{volumeOf("web", false)},
 	}
-	references, _, _ := referencesOf("ns", &spec, Filter{})
+	references, _ := referencesOf("ns", &spec, Filter{})
 	references = append(references, Reference{Config: configMapRef("web"), Container: strings.Repeat("c", long)})
 	w := Workload{References: references}
 	if got, want := w.Size(), 2*long/bytesPerReference; got < want {

@@ -167,7 +167,7 @@ func (m *mentions) keysOf(source *configSource, of shown, replaced map[string]st
 	}
 	names := of.files // without items, every key is a file of its own name: the same for all configs of the volume
 	if hidden := m.keysHiddenBy(replaced); len(hidden) > 0 {
-		m.hidings, m.hides = m.hidings+1, true
+		m.hidings++
 		names = slices.DeleteFunc(slices.Clone(names), hidden.has)
 	}
 	return Selection{Names: names}, len(names) > 0
@@ -177,8 +177,7 @@ func (m *mentions) keysOf(source *configSource, of shown, replaced map[string]st
 func (m *mentions) itemsOf(source *configSource, of shown, replaced map[string]struct{}) (Selection, bool) {
 	names := make([]string, 0, len(source.items))
 	for _, item := range slices.Backward(source.items) {
-		if _, isReplaced := replaced[item.Path]; isReplaced && !m.withHidden {
-			m.hides = m.hides || source.kind != 0
+		if _, isReplaced := replaced[item.Path]; isReplaced {
 			continue
 		}
 		if of.whole || of.shows(path.Clean(item.Path)) {

@@ -6,20 +6,12 @@ type Without struct {
 	Filter Filter
 	// Ignored are the configs that were ignored; see [View.ignored].
 	Ignored string
-	// Hidden means that the checksums leave out keys that are hidden; see [hiddenKeys].
-	Hidden bool
 }
-
-// withoutHidden is what most records do not cover that do not cover everything. They share it.
-var withoutHidden = Without{Hidden: true}
 
 // readWithout notes what a trusted record does not cover.
 func (r *AppliedState) readWithout(b *basis) {
 	if r.Trusted {
-		r.Without = unlessZero(Without{b.Filter, b.Ignored, b.Scheme == hidingScheme})
-	}
-	if r.Without != nil && *r.Without == withoutHidden {
-		r.Without = &withoutHidden
+		r.Without = unlessZero(Without{b.Filter, b.Ignored})
 	}
 }
 
@@ -29,14 +21,6 @@ func (r *AppliedState) without() Without {
 		return Without{}
 	}
 	return *r.Without
-}
-
-// scheme names the scheme of such a record.
-func (w *Without) scheme() string {
-	if w.Hidden {
-		return hidingScheme
-	}
-	return keyedScheme
 }
 
 // filteredMark follows the fingerprint in the basis of a record that was made by a filter. A version

@@ -71,8 +71,6 @@ type Workload struct {
 	// Deleting means that the workload is being deleted.
 	Deleting bool
 	Hold     Hold
-	// Hides means that the pod template hides keys of configs, which References leave out; see [hiddenKeys].
-	Hides bool
 	// TemplateHold is what would be the Hold if the workload did not restart by eviction. It concerns only the rollout of
 	// another pod template; see [Workload.AwaitsRollout].
 	TemplateHold Hold
@@ -186,7 +184,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	full, bare := fingerprints(template)
 	gracePeriod, problem := readGracePeriod(meta)
 	policy, filter := readWorkloadPolicy(meta, parts.Understood)
-	references, hides, fit := referencesOf(meta.Namespace, &template.Spec, filter)
+	references, fit := referencesOf(meta.Namespace, &template.Spec, filter)
 	w := Workload{
 		Ref:             WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
@@ -195,7 +193,6 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 		Template:        bare,
 		PodTemplate:     full,
 		References:      references,
-		Hides:           hides,
 		Deleting:        meta.DeletionTimestamp != nil,
 		GracePeriod:     gracePeriod,
 		Problem:         problem,
@@ -219,15 +216,14 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	if fit {
 		w.Applied = readRecord(meta, owned, template, bare).keptFor(references)
-		w.Filtering = newFiltering(filter, references, hides, &w.Applied, func(by Filter, withHidden bool) []Reference {
-			m := mentions{namespace: meta.Namespace, withHidden: withHidden}
-			recorded, _ := m.references(&template.Spec, by)
+		w.Filtering = newFiltering(filter, references, &w.Applied, func(by Filter) []Reference {
+			recorded, _ := referencesOf(meta.Namespace, &template.Spec, by)
 			return recorded
 		})
 	}
 	w.Room = int32(roomForChecksums(meta, filter, w.Applied.filter())) //nolint:gosec // no more than annotations may have
 	w.Evict = readEvict(meta, owned, &w.Applied)
-	if earlier := w.Applied.Earlier; earlier != nil && earlier.ByOriginal {
+	if earlier := w.Applied.Earlier; earlier != nil {
 		earlier.Beyond = beyondOriginal(&w, &template.Spec)
 	}
 	if fit && !w.Applied.Trusted {

@@ -29,7 +29,7 @@ func originalDigest(c config, data map[string]string) string {
 }
 
 // unkeyedDigests are those of a Secret's content that anybody can compute who
-// guesses it: as the original and as early versions of this controller record it.
+// guesses it: as the original records it, and as this controller would without a key.
 func unkeyedDigests(data map[string]string) []string {
 	withLength := func(encoded []byte, s string) []byte {
 		return append(binary.LittleEndian.AppendUint64(encoded, uint64(len(s))), s...)

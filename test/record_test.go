@@ -13,7 +13,17 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 )
 
-var sixteenDigits = regexp.MustCompile(`^[0-9a-f]{16}$`)
+var (
+	sixteenDigits   = regexp.MustCompile(`^[0-9a-f]{16}$`)
+	thirtyTwoDigits = regexp.MustCompile(`^[0-9a-f]{32}$`)
+)
+
+func (s *scene) basisOf(st state) map[string]any {
+	s.Helper()
+	var basis map[string]any
+	s.must(json.Unmarshal([]byte(st.Annotations[basisAnnotation]), &basis))
+	return basis
+}
 
 func TestTheRecordHoldsTheChecksumOfEachConfigAndWhatItRestsOn(t *testing.T) {
 	s := newScene(t)

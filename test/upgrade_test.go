@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-
-	"github.com/cespare/xxhash/v2"
 )
 
 // recordAsOriginal writes a record onto a workload as the original controller does,
@@ -208,36 +206,6 @@ func TestADryRunComparesWithTheRecordOfTheOriginal(t *testing.T) {
 	}
 }
 
-// Early versions of this controller wrote unkeyed checksums of Secrets, too.
-func TestARecordOfAnEarlyVersionIsReplaced(t *testing.T) {
-	s := newSceneApart(t)
-	s.make(credentials, set("used", "v1"))
-	app := s.run("app", podOf(envFrom(credentials)))
-	controller := s.startController()
-	st := s.started(app)
-	s.must(controller.Stop())
-	unkeyed := unkeyedDigests(v1)
-	record := fmt.Sprintf(`{%q:%q}`, credentials.key(s.namespace), unkeyed[len(unkeyed)-1])
-	var basis map[string]any
-	s.must(json.Unmarshal([]byte(st.Annotations[basisAnnotation]), &basis))
-	delete(basis, "key")
-	basis["template"] = s.earlierFingerprint(st.template)
-	basis["scheme"], basis["checksums"] = "xxh64-keys-v1", fmt.Sprintf("%016x", xxhash.Sum64String(record))
-	encoded, err := json.Marshal(basis)
-	s.must(err)
-	s.patchAs(controllerName, app, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`, checksumsAnnotation, record, basisAnnotation, encoded))
-	s.letTimePass()
-	s.edit(credentials, set("used", "v2"))
-	s.edit(credentials, set("used", "v1"))
-
-	u := &upgraded{s: s, all: []workload{app}, before: map[workload]state{}}
-	u.note()
-	s.startController()
-	u.awaitKeyed()
-	s.settle()
-	s.requireWrites(app, u.before[app], 0, 1)
-}
-
 // The original comes back for a while: it does not know the basis, and leaves it.
 func TestAfterADowngradeTheOriginalsRecordCountsAgain(t *testing.T) {
 	s := newSceneApart(t)
@@ -260,79 +228,4 @@ func TestAfterADowngradeTheOriginalsRecordCountsAgain(t *testing.T) {
 	})
 	s.settle()
 	s.requireWrites(app, before, 0, 1)
-}
-
-// runWithHiding starts a workload with a variable that replaces a key of both configs, and gives it the record of the
-// version that counted this key, too. That is what a workload without the variable has.
-func (s *scene) runWithHiding() workload {
-	s.Helper()
-	s.make(settings, set("used", "v1"), set("HIDDEN", "v1"))
-	s.make(credentials, set("used", "v1"), set("HIDDEN", "v1"))
-	app := s.run("app", podOf(envFrom(settings), envFrom(credentials), literal("HIDDEN", "value")))
-	plain := s.run("plain", podOf(envFrom(settings), envFrom(credentials)))
-	controller := s.startController()
-	st, counting := s.started(app), s.started(plain)
-	s.must(controller.Stop())
-	requireBasis(s.T, st, "keyed-v3")
-	requireBasis(s.T, counting, "keyed-v2")
-	record := counting.Annotations[checksumsAnnotation]
-	if record == st.Annotations[checksumsAnnotation] {
-		s.Fatal("the record covers the hidden keys")
-	}
-	var basis map[string]any
-	s.must(json.Unmarshal([]byte(st.Annotations[basisAnnotation]), &basis))
-	basis["scheme"], basis["checksums"] = "keyed-v2", fmt.Sprintf("%016x", xxhash.Sum64String(record))
-	encoded, err := json.Marshal(basis)
-	s.must(err)
-	s.patchAs(controllerName, app, fmt.Sprintf(`{"metadata":{"annotations":{%q:%q,%q:%q}}}`, checksumsAnnotation, record, basisAnnotation, encoded))
-	s.letTimePass()
-	return app
-}
-
-func (s *scene) awaitHiding(w workload) {
-	s.Helper()
-	s.await("has a record without the hidden keys", w, func(st state) error {
-		if basis := st.Annotations[basisAnnotation]; !strings.Contains(basis, `"scheme":"keyed-v3"`) {
-			return fmt.Errorf("the basis is %q", basis)
-		}
-		return nil
-	})
-}
-
-func TestAnUpgradeRestartsNothingForKeysThatCountNoLonger(t *testing.T) {
-	s := newSceneApart(t)
-	app := s.runWithHiding()
-	before := s.awaitRollout(app)
-	s.startController()
-	s.awaitHiding(app)
-	s.settle()
-	before = s.requireWrites(app, before, 0, 1)
-	for _, c := range []config{settings, credentials} {
-		s.edit(c, set("HIDDEN", "v2"))
-	}
-	s.settle()
-	s.requireWrites(app, before, 0, 0)
-	s.edit(credentials, set("used", "v2"))
-	s.awaitRestart(app, before)
-	s.settle()
-	s.requireWrites(app, before, 1, 0)
-}
-
-// Nobody watches while they are deleted, and nothing but the record knows what the pods have read.
-func TestAnUpgradeWhileRequiredConfigsAreGoneRestartsOnceWhenTheyReturnWithOtherContent(t *testing.T) {
-	s := newSceneApart(t)
-	app := s.runWithHiding()
-	for _, c := range []config{settings, credentials} {
-		s.delete(c)
-	}
-	before := s.awaitRollout(app)
-	s.startController()
-	s.settle()
-	s.requireWrites(app, before, 0, 0)
-	s.make(settings, set("used", "v1"), set("HIDDEN", "v1"))
-	s.make(credentials, set("used", "v2"), set("HIDDEN", "v1"))
-	s.awaitRestart(app, before)
-	s.awaitHiding(app)
-	s.settle()
-	s.requireWrites(app, before, 1, 0)
 }
