@@ -30,18 +30,6 @@ func (r rules) add(references []Reference, namespace string) []Reference {
 	return references
 }
 
-// referencesToSame returns those of the references of a pod template that are to configs which are also
-// read through the API, by others of the references that count. Both are sorted.
-func referencesToSame(template, counting []Reference) []Reference {
-	var same []Reference
-	for _, reference := range counting {
-		if reference.Channel == API {
-			same = append(same, referencesTo(template, reference.Config)...)
-		}
-	}
-	return same
-}
-
 func compareConfigsOfEntries(a, b entry) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.name, b.name))
 }

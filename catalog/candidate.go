@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"slices"
-	"sync"
 	"time"
 )
 
@@ -92,22 +91,22 @@ func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
 // made always matter.
 func candidates(view *View, sights []sight, matters func(ConfigRef) bool) []candidate {
 	var found []candidate
-	lostBasis, past := view.lostBasis(sights), sync.OnceValue(view.Workload.pastRules)
+	lostBasis := view.lostBasis(sights)
 	for i := range sights {
 		if s := &sights[i]; s.config != nil && (matters(s.ref) || s.narrowing != nil) {
-			found = append(found, candidatesOf(view, s, lostBasis, past)...)
+			found = append(found, candidatesOf(view, s, lostBasis)...)
 		}
 	}
 	return found
 }
 
 // candidatesOf finds the edits that concern the references to one config.
-func candidatesOf(view *View, s *sight, lostBasis bool, past func() []rules) []candidate {
+func candidatesOf(view *View, s *sight, lostBasis bool) []candidate {
 	comparison, config := view.compareEarlier(s), s.config
 	if comparison == sameData {
 		config = config.binary()
 	}
-	history, recordedOtherwise := newHistory(view, config, lostBasis, past), view.isRecordedOtherwise(s)
+	history, recordedOtherwise := newHistory(view, config, lostBasis), view.isRecordedOtherwise(s)
 	history.narrowing = s.narrowing
 	var found []candidate
 	for readers := range runs(s.references, seeTheSame) {

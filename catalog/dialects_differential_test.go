@@ -78,7 +78,7 @@ func restarting(rules *OptInRules, own, template annotations, pod *corev1.PodSpe
 	policy, filter := readWorkloadPolicy(parts.Meta, parts.Understood)
 	w := Workload{Policy: policy}
 	w.References, _ = referencesOf("ns", pod, filter)
-	w.Filtering = newFiltering(filter, w.References, &w.Applied, func(Filter) []Reference { return nil })
+	w.Filtering = newFiltering(filter, &w.Applied, func(Filter) []Reference { return nil })
 	return func(c *annotatedConfig) bool {
 		config := Config{Ref: c.ref}
 		rules.UnderstandConfig(&config, c.annotations)

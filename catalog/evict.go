@@ -83,10 +83,6 @@ const (
 	evictLayout = time.RFC3339
 )
 
-// evictMark follows the name of the pod template in the basis of such a record. An earlier version, which
-// would not know that pods are left to replace, finds a record for another pod template there, and looks at the pods.
-const evictMark = "+evict"
-
 // evictMember returns the member of the basis for a write that is no restart.
 func (w *Workload) evictMember() string {
 	if at, evicts := w.EvictedAt(); evicts {
@@ -109,7 +105,7 @@ func (w *Workload) EvictAfter(outcome Outcome) string {
 // readEvict returns when a restart by eviction began, if a trusted record says that it did; otherwise 0.
 func readEvict(meta *metav1.ObjectMeta, owned *ownership, record *AppliedState) uint32 {
 	encoded := meta.Annotations[BasisAnnotation]
-	if !record.Trusted || !strings.Contains(encoded, evictMark) {
+	if !record.Trusted || !strings.Contains(encoded, `"evict":`) {
 		return 0
 	}
 	var b basis

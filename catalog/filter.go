@@ -40,7 +40,7 @@ func (f Filter) size() int {
 	if f == (Filter{}) {
 		return 0
 	}
-	return len(`,"filter":{"only":"","also":"","ignore":"","marked":"configmap"}`) + len(filteredMark) + f.length()
+	return len(`,"filter":{"only":"","also":"","ignore":"","marked":"configmap"}`) + f.length()
 }
 
 // length returns how many bytes of text the filter has.
@@ -243,12 +243,6 @@ func (r rules) ofAlso(ref ConfigRef) keyRules {
 	return r.withoutIgnored(namedBy(r.also, ref), ref)
 }
 
-// counts reports whether any key of a config may count.
-func (r rules) counts(ref ConfigRef) bool {
-	keys, also := r.of(ref), r.ofAlso(ref)
-	return keys.mayCount("") || also.mayCount("")
-}
-
 // namedBy returns which keys of a config the entries name.
 func namedBy(entries []entry, ref ConfigRef) keyRules {
 	keys, hasWhole := keyRules{none: true}, false
@@ -297,14 +291,6 @@ func (k *keyRules) sorted() []string {
 	}
 	return k.all
 }
-
-// isSame reports whether the same keys count by other rules.
-func (k *keyRules) isSame(other *keyRules) bool {
-	return k.none == other.none && slices.Equal(k.only, other.only) && slices.Equal(k.ignore, other.ignore)
-}
-
-// mayCount reports whether a key counts or, for one that is not known, whether any does.
-func (k *keyRules) mayCount(key string) bool { return !k.none && (key == "" || k.counts(key)) }
 
 // limit limits a selection to the keys that count. It returns false if no key can count.
 func (k *keyRules) limit(keys Selection) (Selection, bool) {

@@ -178,23 +178,6 @@ func TestAWorkloadIsNotInTheIndexOfWhatDoesNotCount(t *testing.T) {
 	}
 }
 
-func TestEarlierVersionsFindARecordOfAnotherTemplateIfItWasMadeByAFilter(t *testing.T) {
-	d := deployment(readsAll("web", false))
-	d.Annotations[IgnoreAnnotation] = "configmap/web:COMMIT"
-	writeRecord(d, Checksums{configMapRef("web"): 1}, noonPlus(10))
-	w := mustWorkload(d)
-	if !w.Applied.Trusted || w.Applied.filter() != w.Filter() {
-		t.Fatalf("%+v is not trusted", w.Applied)
-	}
-	if basis := d.Annotations[BasisAnnotation]; !strings.Contains(basis, `"template":"`+w.Template.String()+filteredMark+`"`) {
-		t.Errorf("the basis is %s", basis)
-	}
-	d.Annotations[BasisAnnotation] = strings.Replace(d.Annotations[BasisAnnotation], filteredMark, "", 1)
-	if w := mustWorkload(d); w.Applied.Trusted {
-		t.Error("a record without the mark is trusted")
-	}
-}
-
 func TestARecordLeavesRoomForItsFilter(t *testing.T) {
 	d := deployment(readsAll("web", false))
 	before := mustWorkload(d).Room
@@ -295,61 +278,38 @@ func BenchmarkAHostileFilterOn10000References(b *testing.B) {
 	}
 }
 
-func TestFormerFiltersAreRememberedIfTheRecordIsOlderThanTheyAre(t *testing.T) {
-	s := begin(deployment(readsAll("web", true)))
-	s.listed(configMap("web", data{"a": "1"}))
-	s.recorded(10)
-	s.config("web", data{"a": "2"}, 20)
-	for _, ignored := range []string{"configmap/web", ""} { // for a moment
-		if s.deployment.Annotations[IgnoreAnnotation] = ignored; ignored == "" {
-			delete(s.deployment.Annotations, IgnoreAnnotation)
-		}
-		s.catalog.ObserveWorkload(s.reduced())
-	}
-	if n := len(s.present().Filtering.steps); n != 3 {
-		t.Errorf("%d filters are remembered", n)
-	}
-}
-
-func TestFormerFiltersAreForgottenWhenTheRecordHasThePresentOne(t *testing.T) {
+func TestAChangeOfTheFilterIsRememberedUntilARecordHasWhatCounts(t *testing.T) {
 	s := begin(deployment(readsAll("web", true)))
 	s.deployment.Annotations[OnlyAnnotation] = "configmap/web:a"
 	s.listed(configMap("web", data{"a": "1", "b": "1"}))
 	s.recorded(10)
-	s.config("web", data{"a": "1", "b": "2"}, 20)
 	for i := range 3 {
 		s.deployment.Annotations[OnlyAnnotation] = fmt.Sprintf("configmap/web:a,configmap/web:b,configmap/other-%d", i)
 		s.catalog.ObserveWorkload(s.reduced())
+		s.config("web", data{"a": "1", "b": fmt.Sprint(i + 2)}, 20)
 	}
-	before := s.present().Filtering.steps
-	s.recorded(30)
-	want := before[len(before)-1:]
-	if after := s.present().Filtering.steps; len(before) != 4 || want[0].seen == 0 || !slices.Equal(after, want) {
-		t.Errorf("%+v became %+v, want %+v", before, after, want)
-	}
-	// Without the record, what counts is still known.
-	s.strip(ChecksumsAnnotation, BasisAnnotation)
+	first := s.present().Filtering.changed
+	s.release("web:2")
 	s.catalog.ObserveWorkload(s.reduced())
-	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != RecordOnly {
-		t.Errorf("for an edit from before the key counted: %+v", got)
+	if changed := s.present().Filtering.changed; first == 0 || changed != first {
+		t.Errorf("it changed at %d, and after a release at %d", first, changed)
 	}
-	s.config("web", data{"a": "1", "b": "3"}, 40)
-	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != Restart {
-		t.Errorf("for an edit from after the key counted: %+v", got)
+	s.recorded(30)
+	if changed := s.present().Filtering.changed; changed != 0 {
+		t.Errorf("it changed at %d, before the record", changed)
 	}
 }
 
-func TestFiltersThatSayTheSameAboutAConfigAreOne(t *testing.T) {
+// Nothing else says whether it counted before.
+func TestWithoutARecordEachEditOfWhatCountsNowIsAReason(t *testing.T) {
 	s := begin(deployment(readsAll("web", true)))
-	s.listed(configMap("web", data{"a": "1"}))
-	for _, only := range []string{"configmap/web:a", "configmap/web:a,configmap/x", "configmap/web:a,configmap/y", "configmap/web:b", "configmap/web:a"} {
-		s.deployment.Annotations[OnlyAnnotation] = only
-		s.catalog.ObserveWorkload(s.reduced())
-	}
-	config := NewConfigMap(configMap("web", data{"a": "1"}))
-	narrowing := s.present().narrowings()(s.present().References, &config)
-	if steps := s.present().Filtering.steps; len(steps) != 6 || len(narrowing.steps) != 4 || narrowing.steps[1].seen != steps[1].seen || narrowing.steps[2].seen != steps[4].seen {
-		t.Errorf("%+v became %+v", steps, narrowing.steps)
+	s.deployment.Annotations[OnlyAnnotation] = "configmap/web:a"
+	s.listed(configMap("web", data{"a": "1", "b": "1"}))
+	s.config("web", data{"a": "1", "b": "2"}, 20)
+	s.deployment.Annotations[OnlyAnnotation] = "configmap/web:b"
+	s.catalog.ObserveWorkload(s.reduced())
+	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != Restart {
+		t.Errorf("%+v", got)
 	}
 }
 

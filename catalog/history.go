@@ -13,7 +13,7 @@ type history struct {
 	// narrowing is that of the [sight].
 	narrowing *narrowing
 	// ignoredUntil is the moment until which the workload ignored the config, as far as a watch showed it. wasIgnored
-	// means that it did so at all. Both take long to find out, and there may be very many edits.
+	// means that it did so at all. There may be very many edits.
 	ignoredUntil Sequence
 	wasIgnored   bool
 	// onlySeen leaves out the edits that no watch showed.
@@ -26,10 +26,10 @@ type history struct {
 	hasChange bool
 }
 
-// newHistory returns the history of a config. The function past returns the rules of the workload's filters.
-func newHistory(view *View, config *Config, lostBasis bool, past func() []rules) *history {
+// newHistory returns the history of a config.
+func newHistory(view *View, config *Config, lostBasis bool) *history {
 	h := &history{workload: view.Workload, config: config, onlySeen: !lostBasis && view.Workload.Applied.isBeyondOriginal(config.Ref)}
-	h.ignoredUntil = h.workload.ignoredUntil(config, past)
+	h.ignoredUntil = h.workload.ignoredUntil(config)
 	h.wasIgnored = h.ignoredUntil > 0 || h.workload.Applied.saysIgnored(config.Ref)
 	return h
 }

@@ -206,27 +206,18 @@ func BenchmarkDecideByPodsOf1000ContainersThatReadALargeConfig(b *testing.B) {
 }
 
 // BenchmarkDecideOnAMarkedConfigOf40000EditedKeys is a decision about a workload without a record, one of whose configs was marked
-// while a watch showed it, and then edited. Reloader's annotations were changed before.
+// while a watch showed it, and then edited.
 func BenchmarkDecideOnAMarkedConfigOf40000EditedKeys(b *testing.B) {
-	for _, filters := range []int{1, maxFilterSteps} {
-		b.Run(fmt.Sprint(filters, " filters"), func(b *testing.B) {
-			d := deployment(readsAll("large", false))
-			s := begin(d)
-			d.Annotations[reloaderSearch] = "true"
-			d.Annotations["configmaps.exclude.reloader.stakater.com/reload"] = entriesOf("another-config-name-%02d", maxFilterEntries-1)
-			s.listed(configMap("large", manyKeys(40000, "1")))
-			for i := range filters {
-				d.Annotations["configmap.reloader.stakater.com/reload"] = entriesOf("some-config-of-a-name-%02d", 40) + fmt.Sprintf(",step-%d", i)
-				if filters > 1 { // no filter needs the mark, so that each is looked at
-					d.Annotations["configmap.reloader.stakater.com/reload"] += ",large"
-				}
-				s.catalog.ObserveWorkload(s.reduced())
-			}
-			s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("large", manyKeys(40000, "1"))), noonPlus(20))
-			s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("large", manyKeys(40000, "2"))), noonPlus(60))
-			benchmarkDecisions(b, s, AskPods)
-		})
-	}
+	d := deployment(readsAll("large", false))
+	s := begin(d)
+	d.Annotations[reloaderSearch] = "true"
+	d.Annotations["configmaps.exclude.reloader.stakater.com/reload"] = entriesOf("another-config-name-%02d", maxFilterEntries-1)
+	d.Annotations["configmap.reloader.stakater.com/reload"] = entriesOf("some-config-of-a-name-%02d", 40)
+	s.listed(configMap("large", manyKeys(40000, "1")))
+	s.catalog.ObserveWorkload(s.reduced())
+	s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("large", manyKeys(40000, "1"))), noonPlus(20))
+	s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("large", manyKeys(40000, "2"))), noonPlus(60))
+	benchmarkDecisions(b, s, AskPods)
 }
 
 func benchmarkDecisions(b *testing.B, s *story, want Outcome) {
@@ -239,25 +230,20 @@ func benchmarkDecisions(b *testing.B, s *story, want Outcome) {
 	}
 }
 
-// BenchmarkDecideOn40000EditedKeysByFilters is a decision about a workload without a record whose filters have as many entries as
-// they may, and were changed as often as is remembered.
-func BenchmarkDecideOn40000EditedKeysByFilters(b *testing.B) {
+// BenchmarkDecideOn40000EditedKeysByAFilter is a decision about a workload whose filter has as many entries as it may, with a
+// record that was made without one.
+func BenchmarkDecideOn40000EditedKeysByAFilter(b *testing.B) {
 	const hard = "configmap/large:*k*k*k*k*k*k*k*k%02dzz*"
-	for _, filters := range []int{0, 1, maxFilterSteps} {
-		b.Run(fmt.Sprint(filters, " filters"), func(b *testing.B) {
-			d := deployment(readsAll("large", false))
-			s := begin(d)
-			s.listed(configMap("large", manyKeys(40000, "1")))
-			for i := range filters {
-				d.Annotations[OnlyAnnotation] = entriesOf(hard, 9) + "," + entriesOf("configmap/large:some-key-%02d", 80) + fmt.Sprintf(",configmap/large:k*,configmap/large:step%d", i)
-				d.Annotations[IgnoreAnnotation] = entriesOf(hard, 10) + "," + entriesOf("configmap/large:some-key-%02d", 89)
-				d.Annotations[AlsoAnnotation] = d.Annotations[IgnoreAnnotation]
-				s.catalog.ObserveWorkload(s.reduced())
-			}
-			s.catalog.ObserveConfig(NewConfigMap(configMap("large", manyKeys(40000, "2"))), noonPlus(60))
-			benchmarkDecisions(b, s, AskPods)
-		})
-	}
+	d := deployment(readsAll("large", false))
+	s := begin(d)
+	s.listed(configMap("large", manyKeys(40000, "1")))
+	s.recorded(10)
+	d.Annotations[OnlyAnnotation] = entriesOf(hard, 9) + "," + entriesOf("configmap/large:some-key-%02d", 80) + ",configmap/large:k*"
+	d.Annotations[IgnoreAnnotation] = entriesOf(hard, 10) + "," + entriesOf("configmap/large:some-key-%02d", 89)
+	d.Annotations[AlsoAnnotation] = d.Annotations[IgnoreAnnotation]
+	s.catalog.ObserveWorkload(s.reduced())
+	s.catalog.ObserveConfig(NewConfigMap(configMap("large", manyKeys(40000, "2"))), noonPlus(60))
+	benchmarkDecisions(b, s, Restart)
 }
 
 // BenchmarkReadAWorkloadOfVeryManyManagedFields is an event of a workload with nearly as many managed fields as fit, the owner of
@@ -352,31 +338,5 @@ func BenchmarkObserve20000Mounts(b *testing.B) {
 				b.ReportMetric(float64(bytes)/n, "retained-B/status")
 			})
 		}
-	}
-}
-
-// BenchmarkObserve500WorkloadsThatHadOtherFilters reports what is kept of each workload when the record has its present filter.
-func BenchmarkObserve500WorkloadsThatHadOtherFilters(b *testing.B) {
-	const n = 500
-	for _, filters := range []int{1, maxFilterSteps} {
-		b.Run(fmt.Sprint(filters, " filters"), func(b *testing.B) {
-			var bytes uint64
-			for b.Loop() {
-				_, bytes = retained(func() *Catalog {
-					c := New()
-					for i := range n * filters {
-						d := deployment(readsAll("web", false))
-						d.Name, d.ResourceVersion = fmt.Sprint("web-", i/filters), strconv.Itoa(i+1)
-						for _, annotation := range []string{OnlyAnnotation, AlsoAnnotation, IgnoreAnnotation} {
-							d.Annotations[annotation] = entriesOf("configmap/"+strings.Repeat("x", 26)+"%02d", 90) + fmt.Sprintf(",configmap/step-%d", i)
-						}
-						writeRecord(d, Checksums{}, noonPlus(float64(i)))
-						c.ObserveWorkload(mustWorkload(d))
-					}
-					return c
-				})
-			}
-			b.ReportMetric(float64(bytes)/n, "retained-B/workload")
-		})
 	}
 }

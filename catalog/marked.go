@@ -17,7 +17,7 @@ const bothKinds = Kinds(1<<ConfigMap | 1<<Secret)
 
 func (k Kinds) has(kind ConfigKind) bool { return k>>kind&1 == 1 }
 
-// MarshalJSON encodes one kind by its name, which earlier versions cannot read: they do not trust such a record.
+// MarshalJSON encodes one kind by its name.
 func (k Kinds) MarshalJSON() ([]byte, error) {
 	for _, kind := range []ConfigKind{ConfigMap, Secret} {
 		if k == 1<<kind {
@@ -78,21 +78,17 @@ func (w *Workload) needsMark(ref ConfigRef) bool {
 }
 
 // ignoredUntil returns a moment until which the workload ignored a config, as far as a watch showed it; 0 if none did.
-// An edit of the config by then does not count. The function past returns what [Workload.pastRules] does.
-func (w *Workload) ignoredUntil(config *Config, past func() []rules) Sequence {
-	until, marked := config.countsAfter(), config.markedAfter()
-	if marked == 0 || w.Filtering == nil {
+// An edit of the config by then does not count.
+func (w *Workload) ignoredUntil(config *Config) Sequence {
+	until := config.countsAfter()
+	if !w.needsMark(config.Ref) {
 		return until
 	}
-	end := marked
-	for i, step := range slices.Backward(w.Filtering.steps) {
-		switch r := past()[i]; {
-		case step.Marked != 0 && marked >= step.seen && r.needsMark(config.Ref):
-			return max(until, min(marked, end))
-		case !r.counts(config.Ref): // it began to count with the next filter
-			return max(until, end)
-		}
-		end = step.seen
+	switch changed, marked := w.Filtering.changed, config.markedAfter(); {
+	case changed == 0:
+		return max(until, marked)
+	case w.Applied.Trusted && !w.hasOtherFilter(): // the config may have counted by a filter in between
+		return max(until, min(marked, changed))
 	}
 	return until
 }

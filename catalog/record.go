@@ -89,12 +89,11 @@ type basis struct {
 	WasWhole bool `json:"wasWhole,omitempty"`
 	// For is what the last restart was for; see [encodeRestarted].
 	For json.RawMessage `json:"for,omitempty"`
-	// Filter is the filter by which the checksums were made. The template then has the filteredMark.
+	// Filter is the filter by which the checksums were made.
 	Filter Filter `json:"filter,omitzero"`
 	// Ignored are the configs that were ignored; see [View.ignored].
 	Ignored string `json:"ignored,omitempty"`
-	// Evict is evictNow or the time of the write that had it, if the last restart was one by eviction. The template then
-	// has the evictMark.
+	// Evict is evictNow or the time of the write that had it, if the last restart was one by eviction.
 	Evict string `json:"evict,omitempty"`
 	Budget
 }
@@ -172,7 +171,7 @@ func (b *basis) isKnown() bool {
 
 // isAbout reports whether the basis names the given pod template. A basis that says more than annotations can is about none.
 func (b *basis) isAbout(fingerprint Fingerprint) bool {
-	return b.Filter.isUsable() && len(b.Ignored) <= maxIgnored && b.Template == templateMember(fingerprint, b.Filter, b.Evict)
+	return b.Filter.isUsable() && len(b.Ignored) <= maxIgnored && b.Template == fingerprint.String()
 }
 
 func checksumOf(annotation string) Checksum { return Checksum(xxhash.Sum64String(annotation)) }
@@ -274,7 +273,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 	encodedBasis, err := json.Marshal(basis{
 		Scheme:    keyedScheme,
 		Key:       key,
-		Template:  templateMember(on.Template, on.Without.Filter, on.Evict),
+		Template:  on.Template.String(),
 		Checksums: checksumOf(string(encoded)).String(),
 		Written:   on.Written.UTC(),
 		Timestamp: on.Timestamp,

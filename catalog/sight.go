@@ -16,13 +16,13 @@ type sight struct {
 // sights returns what the workload sees of each config that it references, sorted. Ignored configs
 // are left out, and so are those of which each pod has its own content.
 func (v *View) sights() []sight {
-	sights, narrowing := make([]sight, 0, len(v.Configs)), v.Workload.narrowings()
+	sights := make([]sight, 0, len(v.Configs))
 	for references := range runs(v.Workload.References, ofOneConfig) {
 		s := sight{ref: references[0].Config, references: references}
 		if s.config = v.present(s.ref); s.ref.Kind.IsPerPod() || v.Workload.Ignores(s.config) {
 			continue
 		}
-		s.narrowing = narrowing(references, s.config)
+		s.narrowing = v.Workload.narrowing(references, s.config)
 		if s.config != nil {
 			s.seen = s.config.seen(selections(references))
 			s.checksum = s.config.checksumOf(s.seen, v.Key)

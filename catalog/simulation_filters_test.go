@@ -65,7 +65,9 @@ type filteredWorld struct {
 	isOutdated bool // there is no record of the present pod template
 	away       bool // the controller
 	since      float64
-	changes    int  // of the filter
+	changes    int  // of the filter since the record
+	hasChanged bool // the filter, at some time
+	needless   *int // counts the restarts that only a filter explains that changed twice
 	joins      bool // edits of configs, if there is more than one; see [joinEdits]
 }
 
@@ -106,14 +108,14 @@ type filteredPod struct {
 	seen    map[cell]string
 }
 
-func newFilteredWorld() *filteredWorld {
+func newFilteredWorld(needless *int) *filteredWorld {
 	side := readsKey("web", "other", false)
 	side.Name = "side"
 	side.Env = append(side.Env, readsKey("flags", "other", false).Env...)
 	d := deployment(readsAll("web", false))
 	d.Spec.Template.Spec.Containers[0].EnvFrom = append(d.Spec.Template.Spec.Containers[0].EnvFrom, readsAll("shop", false).EnvFrom...)
 	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, side)
-	w := &filteredWorld{story: begin(d), values: make(map[cell]string), written: make(map[cell]float64), isOutdated: true}
+	w := &filteredWorld{story: begin(d), values: make(map[cell]string), written: make(map[cell]float64), isOutdated: true, needless: needless}
 	for _, c := range cells {
 		w.values[c] = "first"
 	}
@@ -215,6 +217,7 @@ func (w *filteredWorld) ignoreConfig(t *rapid.T) {
 func (w *filteredWorld) markConfig(t *rapid.T) {
 	i := rapid.IntRange(0, len(configNames)-1).Draw(t, "config")
 	w.present.marks[i] = !w.present.marks[i]
+	w.changes++ // by Reloader's filters, the mark is a part of them
 	w.noteUncounted()
 	for j := range w.edits { // when the mark is gone, nobody knows for which of several filters it was there
 		if e := &w.edits[j]; !w.present.marks[i] && e.config == configNames[i] && (w.isOutdated || w.recordedBy.filter != w.present.filter) {
@@ -250,12 +253,9 @@ func (w *filteredWorld) noteUncounted() {
 	}
 }
 
-// changeFilter changes the filter, as often as the catalog remembers.
 func (w *filteredWorld) changeFilter(t *rapid.T) {
-	if w.changes == maxFilterSteps-1 {
-		return
-	}
 	w.changes++
+	w.hasChanged = true
 	w.present.filter = rapid.IntRange(0, len(filters)-1).Draw(t, "filter")
 	w.noteUncounted()
 	delete(w.deployment.Annotations, OnlyAnnotation)
@@ -330,10 +330,13 @@ func (w *filteredWorld) decide(t *rapid.T) {
 		decision = DecideByPods(view, w.reducedPods())
 	}
 	isDue, isPossible := w.missed()
+	if decision.Outcome == Restart && !isPossible {
+		*w.needless++
+	}
 	switch restarts := decision.Outcome == Restart; {
 	case isDue && !restarts:
 		t.Fatalf("lost a restart: %+v", decision)
-	case restarts && !isPossible && !w.joins:
+	case restarts && !isPossible && !w.joins && !w.mayBeNeedless():
 		t.Fatalf("a needless restart: %+v", decision)
 	case decision.Outcome == Keep:
 		if w.isOutdated || w.recordedBy.filter != w.present.filter || w.recordedBy.differs(w.present) {
@@ -352,9 +355,13 @@ func (w *filteredWorld) decide(t *rapid.T) {
 	w.record(t, &view, &decision)
 }
 
+// mayBeNeedless reports whether nobody knows which edits counted: the filter changed twice since the record, or at any time, and
+// there is no record.
+func (w *filteredWorld) mayBeNeedless() bool { return w.changes > 1 || w.hasChanged && w.isOutdated }
+
 func (w *filteredWorld) record(t *rapid.T, view *View, decision *Decision) {
 	writeRecordWithout(w.deployment, decision.Checksums, decision.Without, noonPlus(w.now))
-	w.recordedBy, w.isOutdated = w.present, false
+	w.recordedBy, w.isOutdated, w.changes = w.present, false, 0
 	for i := range w.edits { // they are old, or did not count
 		w.edits[i].isDue, w.edits[i].isPossible = false, false
 	}
@@ -377,13 +384,15 @@ func (w *filteredWorld) reducedPods() []Pod {
 // A change of a filter restarts nothing, and no restart is lost for an edit that counts.
 func TestPodsRestartForTheEditsThatCountWhileFiltersChange(t *testing.T) {
 	playHistories(t, "3000")
-	rapid.Check(t, func(t *rapid.T) { newFilteredWorld().play(t) })
+	needless := 0
+	rapid.Check(t, func(t *rapid.T) { newFilteredWorld(&needless).play(t) })
+	t.Logf("%d needless restarts, each where the filter changed twice or there was no record", needless)
 }
 
 func TestNoRestartIsLostWhileFiltersChangeIfEditsAreJoined(t *testing.T) {
 	playHistories(t, "3000")
 	rapid.Check(t, func(t *rapid.T) {
-		w := newFilteredWorld()
+		w := newFilteredWorld(new(int))
 		w.joins = true
 		w.play(t)
 	})

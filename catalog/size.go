@@ -48,7 +48,6 @@ func (w *Workload) Size() int {
 	add(w.References)
 	if f := w.Filtering; f != nil {
 		add(f.recorded)
-		add(f.template)
 		text += w.Filter().length()
 	}
 	return size + text/bytesPerReference

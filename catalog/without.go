@@ -22,20 +22,3 @@ func (r *AppliedState) without() Without {
 	}
 	return *r.Without
 }
-
-// filteredMark follows the fingerprint in the basis of a record that was made by a filter. A version
-// that knows no filters finds a record for another pod template there, and does not trust it: it would
-// compare the checksums with those of keys that did not count.
-const filteredMark = "+filter"
-
-// templateMember returns how the basis names a pod template.
-func templateMember(fingerprint Fingerprint, filter Filter, evict string) string {
-	member := fingerprint.String()
-	if filter != (Filter{}) {
-		member += filteredMark
-	}
-	if evict != "" {
-		member += evictMark
-	}
-	return member
-}

@@ -216,7 +216,7 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	if fit {
 		w.Applied = readRecord(meta, owned, template, bare).keptFor(references)
-		w.Filtering = newFiltering(filter, references, &w.Applied, func(by Filter) []Reference {
+		w.Filtering = newFiltering(filter, &w.Applied, func(by Filter) []Reference {
 			recorded, _ := referencesOf(meta.Namespace, &template.Spec, by)
 			return recorded
 		})
