@@ -68,8 +68,7 @@ func (s *story) listMounts(seconds float64, mounts ...Mount) (news []ConfigRef) 
 }
 
 func (s *story) mounted(m Mount, seconds float64) (isNews bool) {
-	_, isNews = s.catalog.ObserveMount(m, noonPlus(seconds))
-	return isNews
+	return s.catalog.ObserveMount(m, noonPlus(seconds))
 }
 
 // isReplaced lets another process take over that finds these mounts.

@@ -30,13 +30,13 @@ func newMountTable() mountTable {
 	}
 }
 
-// ObserveMount takes in a mount that the watch showed at the given time. It returns its class, and whether its files
-// changed and a workload references the class.
-func (c *Catalog) ObserveMount(m Mount, at time.Time) (class ConfigRef, isNews bool) {
+// ObserveMount takes in a mount that the watch showed at the given time. It reports whether its files changed and a
+// workload references its class.
+func (c *Catalog) ObserveMount(m Mount, at time.Time) (isNews bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	return m.Class, c.putMount(m, at, false, c.moment)
+	return c.putMount(m, at, false, c.moment)
 }
 
 // ForgetMount takes in that a mount is gone, as its pod is. That is no change: what it said concerned that pod only.

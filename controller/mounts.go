@@ -56,8 +56,8 @@ func (c *Controller) observeMount(mount *catalog.Mount) {
 		return
 	}
 	now := time.Now()
-	if class, isNews := c.catalog.ObserveMount(*mount, now); isNews {
-		c.configChanged(class, now)
+	if c.catalog.ObserveMount(*mount, now) {
+		c.configChanged(mount.Class, now)
 	}
 }
 

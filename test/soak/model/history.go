@@ -164,9 +164,6 @@ func (m *Model) Gone(ref WorkloadRef, at time.Time) {
 	h.gone = append(h.gone, note{at, "deleted"})
 }
 
-// Exists reports whether a workload was there when it was seen last.
-func (m *Model) Exists(ref WorkloadRef) bool { return m.history(ref).exists() }
-
 // RestartedAt returns the restart timestamp that a workload had when it was seen last, zero if none.
 func (m *Model) RestartedAt(ref WorkloadRef) time.Time {
 	if h := m.history(ref); h.exists() {
