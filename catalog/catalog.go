@@ -19,7 +19,7 @@ type Catalog struct {
 	key       ChecksumKey
 	configs   scopes[ConfigKind, *Config]
 	complete  Sequence
-	listing   map[string]int // how many lists of configs the catalog is taking in, by namespace
+	listing   Counts[string] // how many lists of configs the catalog is taking in, by namespace
 	gone      int            // how many configs are marked as deleted
 	past      map[ConfigRef][]Past
 	workloads scopes[WorkloadKind, *Workload]
@@ -38,7 +38,7 @@ func New(kinds ...ConfigKind) *Catalog {
 	return &Catalog{
 		kinds:       kinds,
 		configs:     newScopes[ConfigKind, *Config](),
-		listing:     make(map[string]int),
+		listing:     make(Counts[string]),
 		past:        make(map[ConfigRef][]Past),
 		workloads:   newScopes[WorkloadKind, *Workload](),
 		referencing: make(map[ConfigRef]workloadSet),

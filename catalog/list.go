@@ -37,7 +37,7 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Conf
 func (c *Catalog) beginList(kind ConfigKind, namespace string) []*Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.listing[namespace]++
+	c.listing.Add(namespace, +1)
 	return c.configs.of(kind, namespace)
 }
 
@@ -47,9 +47,7 @@ func (c *Catalog) endList(namespace string, first bool) {
 	if first {
 		c.complete = c.moment
 	}
-	if c.listing[namespace]--; c.listing[namespace] == 0 {
-		delete(c.listing, namespace)
-	}
+	c.listing.Add(namespace, -1)
 }
 
 // takeFirst takes in a config that was there before the catalog watched.

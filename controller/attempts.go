@@ -67,10 +67,7 @@ func (j *journal) noteAttempt(ref catalog.WorkloadRef, a attempt) {
 
 // keepAttempts replaces the attempts of a workload. The caller holds the lock.
 func (j *journal) keepAttempts(ref catalog.WorkloadRef, attempts []attempt) {
-	j.attemptsIn[ref.Namespace] += len(attempts) - len(j.attempts[ref])
-	if j.attemptsIn[ref.Namespace] == 0 {
-		delete(j.attemptsIn, ref.Namespace)
-	}
+	j.attemptsIn.Add(ref.Namespace, len(attempts)-len(j.attempts[ref]))
 	if j.attempts[ref] = attempts; len(attempts) == 0 {
 		delete(j.attempts, ref)
 	}

@@ -139,8 +139,8 @@ func (b *backlogs) takeEnded(ref catalog.WorkloadRef, answer gate.Reason) (told 
 type backlogs struct {
 	mu      sync.Mutex
 	waiting map[catalog.WorkloadRef]backlog
-	slowing map[catalog.ConfigRef]int // how many waiting workloads each config slows down
-	began   time.Time                 // when this process began to lead
+	slowing catalog.Counts[catalog.ConfigRef] // how many waiting workloads each config slows down
+	began   time.Time                         // when this process began to lead
 }
 
 func newBacklogs() *backlogs {
@@ -254,9 +254,7 @@ func (w *backlog) noteHeld(reason gate.Reason, now time.Time) {
 // countSlowing must be called with the lock held.
 func (b *backlogs) countSlowing(configs []catalog.ConfigRef, more int) {
 	for _, config := range configs {
-		if b.slowing[config] += more; b.slowing[config] == 0 {
-			delete(b.slowing, config)
-		}
+		b.slowing.Add(config, more)
 	}
 }
 

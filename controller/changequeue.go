@@ -44,8 +44,8 @@ type changeQueue struct {
 
 	mu       sync.Mutex
 	pending  map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange
-	subjects map[fmt.Stringer]int // how many workloads wait for a change of each subject
-	numbers  map[string]int       // how many changes of configs the workloads of each namespace wait for
+	subjects map[fmt.Stringer]int   // how many workloads wait for a change of each subject
+	numbers  catalog.Counts[string] // how many changes of configs the workloads of each namespace wait for
 	order    fairqueue.Heap[*pendingChange]
 	runs     bool // whether what is due is taken out: not on a standby
 }
@@ -68,7 +68,7 @@ func newChangeQueue() *changeQueue {
 // clear drops all changes, and the memory that many of them took.
 func (q *changeQueue) clear() {
 	q.pending, q.subjects, q.order = make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange), make(map[fmt.Stringer]int), fairqueue.Heap[*pendingChange]{}
-	q.numbers = make(map[string]int)
+	q.numbers = make(catalog.Counts[string])
 }
 
 // Observe notes that the subject changed at the given time and that this may concern the
@@ -247,12 +247,8 @@ func (q *changeQueue) remove(pending *pendingChange) observedChange {
 
 // count counts a change of a config.
 func (q *changeQueue) count(change observedChange, more int) {
-	if change.Subject == change.Workload {
-		return
-	}
-	namespace := change.Workload.Namespace
-	if q.numbers[namespace] += more; q.numbers[namespace] == 0 {
-		delete(q.numbers, namespace)
+	if change.Subject != change.Workload {
+		q.numbers.Add(change.Workload.Namespace, more)
 	}
 }
 

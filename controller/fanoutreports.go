@@ -50,7 +50,7 @@ type fanOutReports struct {
 	// unfinished has when the fan-outs began whose progress may be the last that was reported: [maxUnfinished] of a namespace
 	// at most, which unfinishedOf counts.
 	unfinished   map[catalog.ConfigRef]time.Time
-	unfinishedOf map[string]int
+	unfinishedOf catalog.Counts[string]
 	// isUndecided reports whether it is not known yet whether a restart of a workload is due, or whether one that failed is
 	// delivered after all.
 	isUndecided func(catalog.WorkloadRef) bool
@@ -82,7 +82,7 @@ func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, lo
 	r := &fanOutReports{
 		gate: g, configs: configs, quarantine: q, log: log,
 		dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
-		unfinished: make(map[catalog.ConfigRef]time.Time), unfinishedOf: make(map[string]int), isUndecided: func(catalog.WorkloadRef) bool { return false },
+		unfinished: make(map[catalog.ConfigRef]time.Time), unfinishedOf: make(catalog.Counts[string]), isUndecided: func(catalog.WorkloadRef) bool { return false },
 		shown: func(w *catalog.Workload) *catalog.Workload { return w }, limit: countLimit,
 	}
 	g.report = r.note
@@ -193,7 +193,7 @@ func (r *fanOutReports) noteUnfinished(config catalog.ConfigRef, began time.Time
 	case !found && r.unfinishedOf[config.Namespace] >= maxUnfinished:
 		return
 	case !found:
-		r.unfinishedOf[config.Namespace]++
+		r.unfinishedOf.Add(config.Namespace, +1)
 	case !began.Before(known):
 		return
 	}
@@ -330,12 +330,9 @@ func (o *outcome) text() string {
 func (r *fanOutReports) noteOver(config catalog.ConfigRef) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if _, found := r.unfinished[config]; !found {
-		return
-	}
-	delete(r.unfinished, config)
-	if r.unfinishedOf[config.Namespace]--; r.unfinishedOf[config.Namespace] == 0 {
-		delete(r.unfinishedOf, config.Namespace)
+	if _, found := r.unfinished[config]; found {
+		delete(r.unfinished, config)
+		r.unfinishedOf.Add(config.Namespace, -1)
 	}
 }
 

@@ -22,7 +22,7 @@ type journal struct {
 	// attempts are writes that may have succeeded, with a lost answer.
 	attempts map[catalog.WorkloadRef][]attempt
 	// attemptsIn is how many there are in each namespace.
-	attemptsIn map[string]int
+	attemptsIn catalog.Counts[string]
 }
 
 // problemKind is a kind of problem of which a workload has one at most. Several kinds may share the reason of an Event.
@@ -43,7 +43,7 @@ func newJournal() *journal {
 		rewrites: make(map[catalog.WorkloadRef]rewrites),
 		attempts: make(map[catalog.WorkloadRef][]attempt),
 
-		attemptsIn: make(map[string]int),
+		attemptsIn: make(catalog.Counts[string]),
 	}
 }
 

@@ -27,9 +27,9 @@ type fanOut struct {
 	// may count repeatedly.
 	unserved   map[catalog.WorkloadRef]struct{}
 	unlisted   int
-	kept       map[string]int // how many are unserved of all fan-outs, by namespace; the ledger's
-	slotsTaken int            // restarts in flight, and those that were called
-	parts      []*part        // sorted by namespace; there are several only in a group
+	kept       catalog.Counts[string] // how many are unserved of all fan-outs, by namespace; the ledger's
+	slotsTaken int                    // restarts in flight, and those that were called
+	parts      []*part                // sorted by namespace; there are several only in a group
 	// fresh counts the restarts in turn of the namespaces that have had no turn yet.
 	fresh [Unwell + 1]int
 }
@@ -110,18 +110,15 @@ func (f *fanOut) leaveOut(ref catalog.WorkloadRef) {
 		f.unlisted++
 	default:
 		f.unserved[ref] = struct{}{}
-		f.kept[ref.Namespace]++
+		f.kept.Add(ref.Namespace, +1)
 	}
 }
 
 // forget forgets that a workload did not get the content, if it is listed.
 func (f *fanOut) forget(ref catalog.WorkloadRef) {
-	if _, isListed := f.unserved[ref]; !isListed {
-		return
-	}
-	delete(f.unserved, ref)
-	if f.kept[ref.Namespace]--; f.kept[ref.Namespace] == 0 {
-		delete(f.kept, ref.Namespace)
+	if _, isListed := f.unserved[ref]; isListed {
+		delete(f.unserved, ref)
+		f.kept.Add(ref.Namespace, -1)
 	}
 }
 

@@ -68,7 +68,7 @@ type Ledger struct {
 	// underWay is how many restarts have begun and are not over.
 	underWay int
 	finished []Progress
-	unserved map[string]int // see [fanOut]
+	unserved catalog.Counts[string] // see [fanOut]
 	// uncertain has since when restarts are uncertain.
 	uncertain map[catalog.WorkloadRef]time.Time
 	recent    *[]*fanOut // see shared
@@ -89,7 +89,7 @@ func New(policy Policy, wake func(catalog.WorkloadRef)) *Ledger {
 		places:    newPlaces(policy.Limit),
 		waiting:   make(map[Reason]int),
 		uncertain: make(map[catalog.WorkloadRef]time.Time),
-		unserved:  make(map[string]int),
+		unserved:  make(catalog.Counts[string]),
 	}
 }
 

@@ -1,34 +1,30 @@
 package gate
 
+import "kubernetes-deployment-restart-controller/catalog"
+
 // places counts the restarts that are under way, by namespace, and lets those wait in turn for whom no
 // place is free.
 type places struct {
 	limit  int
 	taken  int
-	called int            // restarts that waited for a place and should ask again
-	in     map[string]int // places that are taken or were offered
+	called int                    // restarts that waited for a place and should ask again
+	in     catalog.Counts[string] // places that are taken or were offered
 	lines  map[string]*line
 	turns  []string // the namespaces with lines
 }
 
 func newPlaces(limit int) places {
-	return places{limit: limit, in: make(map[string]int), lines: make(map[string]*line)}
+	return places{limit: limit, in: make(catalog.Counts[string]), lines: make(map[string]*line)}
 }
 
 func (p *places) take(namespace string, sign int) {
 	p.taken += sign
-	p.addTo(namespace, sign)
+	p.in.Add(namespace, sign)
 }
 
 func (p *places) offer(namespace string, sign int) {
 	p.called += sign
-	p.addTo(namespace, sign)
-}
-
-func (p *places) addTo(namespace string, sign int) {
-	if p.in[namespace] += sign; p.in[namespace] == 0 {
-		delete(p.in, namespace)
-	}
+	p.in.Add(namespace, sign)
 }
 
 func (p *places) lineOf(namespace string) *line {
