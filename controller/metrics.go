@@ -42,40 +42,28 @@ type metrics struct {
 
 func newMetrics() *metrics {
 	m := &metrics{
-		resourceVersions:  counter("resource_versions_total", "The number of distinct resource versions observed."),
-		annotationUpdates: counter("deployment_annotation_updates_total", "The number of deployment annotation updates."),
-		restarts:          counter("deployment_restarts_total", "The number of deployment restarts triggered."),
-		changesProcessed:  counter("changes_processed_total", "The number of resource changes processed."),
-		restartsByKind:    counters("restarts_total", "The number of restarts triggered, by the kind of the workload.", "kind"),
-		dryRunRestarts:    counters("dry_run_restarts_total", "The number of restarts that a dry run would have triggered, by the kind of the workload.", "kind"),
-		decisions:         counters("decisions_total", "The number of decisions about workloads, by outcome.", "outcome"),
-		slowdowns:         counter("slowdowns_total", "The number of restarts that were put off because the configs of a workload keep changing."),
-		undone:            counter("records_undone_total", "The number of records that were written again because another client removed or replaced them."),
-		panics:            counters("panics_total", "The number of internal errors that an object caused, by the step in which they occurred.", "at"),
-		patchErrors:       counters("patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
-		delivered:         counters("restarts_delivered_total", "The number of restarts after which all pods ran and stayed up, by the kind of the workload.", "kind"),
-		failed:            counters("restarts_failed_total", "The number of restarts after which the pods did not run although they did before, by the kind of the workload.", "kind"),
-		halts:             counter("halts_total", "The number of times that the restarts for a content of a config were halted because it had broken workloads."),
-		evictions:         counter("evictions_total", "The number of pods evicted to restart workloads."),
-		evictionErrors:    counters("eviction_errors_total", "The number of failed evictions, apart from those that a PodDisruptionBudget refused, by reason.", "reason"),
-		deliveryTime: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace,
-			Name:      "restart_delivery_seconds",
-			Help:      "The time from the patch of a workload until all its pods had run for long enough.",
-			Buckets:   []float64{5, 10, 15, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600},
-		}),
-		changeToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace,
-			Name:      "change_to_patch_seconds",
-			Help:      "The time from the first observation of a change to the patch of a workload, including the grace period.",
-			Buckets:   []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 6, 7.5, 10, 15, 30, 60, 300},
-		}),
-		dueToPatch: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace,
-			Name:      "due_to_patch_seconds",
-			Help:      "The time from when the patch of a workload was due, after its grace period and the spacing of its restarts, to the patch.",
-			Buckets:   []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60, 300, 600},
-		}),
+		resourceVersions:  series.Count(namespace, "resource_versions_total", "The number of distinct resource versions observed."),
+		annotationUpdates: series.Count(namespace, "deployment_annotation_updates_total", "The number of deployment annotation updates."),
+		restarts:          series.Count(namespace, "deployment_restarts_total", "The number of deployment restarts triggered."),
+		changesProcessed:  series.Count(namespace, "changes_processed_total", "The number of resource changes processed."),
+		restartsByKind:    series.CountBy(namespace, "restarts_total", "The number of restarts triggered, by the kind of the workload.", "kind"),
+		dryRunRestarts:    series.CountBy(namespace, "dry_run_restarts_total", "The number of restarts that a dry run would have triggered, by the kind of the workload.", "kind"),
+		decisions:         series.CountBy(namespace, "decisions_total", "The number of decisions about workloads, by outcome.", "outcome"),
+		slowdowns:         series.Count(namespace, "slowdowns_total", "The number of restarts that were put off because the configs of a workload keep changing."),
+		undone:            series.Count(namespace, "records_undone_total", "The number of records that were written again because another client removed or replaced them."),
+		panics:            series.CountBy(namespace, "panics_total", "The number of internal errors that an object caused, by the step in which they occurred.", "at"),
+		patchErrors:       series.CountBy(namespace, "patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
+		delivered:         series.CountBy(namespace, "restarts_delivered_total", "The number of restarts after which all pods ran and stayed up, by the kind of the workload.", "kind"),
+		failed:            series.CountBy(namespace, "restarts_failed_total", "The number of restarts after which the pods did not run although they did before, by the kind of the workload.", "kind"),
+		halts:             series.Count(namespace, "halts_total", "The number of times that the restarts for a content of a config were halted because it had broken workloads."),
+		evictions:         series.Count(namespace, "evictions_total", "The number of pods evicted to restart workloads."),
+		evictionErrors:    series.CountBy(namespace, "eviction_errors_total", "The number of failed evictions, apart from those that a PodDisruptionBudget refused, by reason.", "reason"),
+		deliveryTime: series.Histogram(namespace, "restart_delivery_seconds", "The time from the patch of a workload until all its pods had run for long enough.",
+			[]float64{5, 10, 15, 30, 45, 60, 90, 120, 180, 300, 600, 1200, 1800, 3600}),
+		changeToPatch: series.Histogram(namespace, "change_to_patch_seconds", "The time from the first observation of a change to the patch of a workload, including the grace period.",
+			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 6, 7.5, 10, 15, 30, 60, 300}),
+		dueToPatch: series.Histogram(namespace, "due_to_patch_seconds", "The time from when the patch of a workload was due, after its grace period and the spacing of its restarts, to the patch.",
+			[]float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 15, 30, 60, 300, 600}),
 	}
 	m.reverted = series.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace,
@@ -113,14 +101,6 @@ func (m *metrics) collectors() []prometheus.Collector {
 		m.restartsByKind, m.dryRunRestarts, m.decisions, m.patchErrors, m.changeToPatch, m.dueToPatch, m.slowdowns, m.reverted, m.undone, m.panics,
 		m.delivered, m.failed, m.deliveryTime, m.halts, m.evictions, m.evictionErrors,
 	}
-}
-
-func counter(name, help string) prometheus.Counter {
-	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
-}
-
-func counters(name, help, label string) *prometheus.CounterVec {
-	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
 }
 
 // The metrics that are computed from the controller's state.

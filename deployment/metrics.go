@@ -29,35 +29,18 @@ type metrics struct {
 }
 
 func newMetrics() *metrics {
+	durations := prometheus.ExponentialBuckets(.00001, 4, 11) // 10 µs to 10 s
 	m := &metrics{
-		syncs: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "syncs_total", Help: "The number of syncs of Deployments.",
-		}),
-		syncDuration: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "sync_duration_seconds",
-			Help:    "The duration of a sync, including its writes.",
-			Buckets: prometheus.ExponentialBuckets(.00001, 4, 11), // 10 µs to 10 s
-		}),
-		actions: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "actions_total", Help: "The number of actions carried out, by kind.",
-		}, []string{"action"}),
-		writeErrors: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "write_errors_total", Help: "The number of actions that failed, by reason.",
-		}, []string{"reason"}),
-		panics: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Namespace: namespace, Name: "panics_total", Help: "The number of internal errors that an object caused, by the step in which they occurred.",
-		}, []string{"at"}),
+		syncs:        series.Count(namespace, "syncs_total", "The number of syncs of Deployments."),
+		syncDuration: series.Histogram(namespace, "sync_duration_seconds", "The duration of a sync, including its writes.", durations),
+		actions:      series.CountBy(namespace, "actions_total", "The number of actions carried out, by kind.", "action"),
+		writeErrors:  series.CountBy(namespace, "write_errors_total", "The number of actions that failed, by reason.", "reason"),
+		panics:       series.CountBy(namespace, "panics_total", "The number of internal errors that an object caused, by the step in which they occurred.", "at"),
 		rivalWrites: series.NewCounter(prometheus.CounterOpts{
 			Namespace: namespace, Name: "rival_writes_total", Help: "The number of observed writes of a Deployment's status by others, by field manager.",
 		}, "manager", namedManagers, usualRival),
-		falseAlarms: prometheus.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "false_alarms_total",
-			Help: "The number of times that the engine rested in a namespace because of a write by a client that does not drive Deployments.",
-		}),
-		queueLatency: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Namespace: namespace, Name: "queue_latency_seconds", Help: "The time that a Deployment waited for a worker.",
-			Buckets: prometheus.ExponentialBuckets(.00001, 4, 11),
-		}),
+		falseAlarms:  series.Count(namespace, "false_alarms_total", "The number of times that the engine rested in a namespace because of a write by a client that does not drive Deployments."),
+		queueLatency: series.Histogram(namespace, "queue_latency_seconds", "The time that a Deployment waited for a worker.", durations),
 	}
 	// Series start at 0, so that the first increase is visible as an increase.
 	for _, action := range []rollout.Action{

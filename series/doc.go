@@ -4,7 +4,7 @@
 // the metrics. So a label with such values has a limit, and values beyond it become
 // [Other].
 //
-// It also has what both engines need for metrics that are computed for each scrape.
+// It also makes the metrics of both engines, and has what they need for those that are computed for each scrape.
 //
 // Both engines use this package; it depends on neither.
 package series

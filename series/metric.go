@@ -2,6 +2,21 @@ package series
 
 import "github.com/prometheus/client_golang/prometheus"
 
+// Count returns a counter. The namespace is the prefix of its name.
+func Count(namespace, name, help string) prometheus.Counter {
+	return prometheus.NewCounter(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help})
+}
+
+// CountBy returns a counter for each value of a label.
+func CountBy(namespace, name, help, label string) *prometheus.CounterVec {
+	return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: name, Help: help}, []string{label})
+}
+
+// Histogram returns a histogram.
+func Histogram(namespace, name, help string, buckets []float64) prometheus.Histogram {
+	return prometheus.NewHistogram(prometheus.HistogramOpts{Namespace: namespace, Name: name, Help: help, Buckets: buckets})
+}
+
 // Desc describes a metric that is computed for each scrape. The namespace is the prefix
 // of its name.
 func Desc(namespace, name, help string, labels ...string) *prometheus.Desc {
