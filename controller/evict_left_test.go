@@ -113,9 +113,7 @@ func TestARestartByEvictionThatIsHeldEndsWhenPeopleDeleteThePods(t *testing.T) {
 
 func TestARestartByEvictionWithARecordFromTheFutureSaysSo(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.changed("a/web", func(d *appsv1.Deployment) {
 			for i := range d.ManagedFields {
 				d.ManagedFields[i].Time = &metav1.Time{Time: time.Now().Add(5 * time.Minute)}
@@ -180,9 +178,7 @@ func TestWhatTheNextEvictionWaitsForIsShown(t *testing.T) {
 
 func TestAFanOutDoesNotEndWithAWorkloadOfWhichPodsAreLeft(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "wait" })
 		w.pass(60)
 		if o := w.controller.reports.outcomeOf(aConfig, time.Time{}); o != (outcome{due: 1}) {

@@ -56,9 +56,7 @@ func TestAnEvictionBringsNoContentThatIsHeld(t *testing.T) {
 		w.readsToo("d")
 		w.annotate("a/d", catalog.HoldAnnotation, "needs approval")
 		w.show("configmaps", w.configMaps["a/d"])
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.editedAgain("a/d", "2")
 		w.pass(300)
 		w.requireEvicted("web-1")
@@ -75,9 +73,7 @@ func TestAnEvictionBringsNoContentThatIsHeld(t *testing.T) {
 func TestAnEvictionBringsNoContentThatANewProcessHasYetToLookAt(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.readsToo("d")
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		// A list shows the edit, and then the workload may have to restart for it after its grace period.
 		w.controller.changes.Observe(aWeb, aWeb, time.Now(), time.Hour)
 		if why := w.controller.restarter.nextWaits(aWeb); !strings.Contains(why, "may have to restart again") {
@@ -88,9 +84,7 @@ func TestAnEvictionBringsNoContentThatANewProcessHasYetToLookAt(t *testing.T) {
 
 func TestAnEvictionWaitsForADecisionThatIsDue(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.controller.restarter.backlogs.note(observedChange{Workload: aWeb, Subject: aWeb, Since: time.Now(), Count: 1})
 		w.pass(60)
 		w.requireEvicted("web-1")
@@ -104,9 +98,7 @@ func TestAnEvictionBringsNoContentThatHasYetToBeProven(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		c := w.controller
 		w.startsSlowly()
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}
 		w.runs("a/first", nil, "c")
 		settle(w.world)
@@ -164,9 +156,7 @@ func TestARestartThatTakesOverTheLastOneMendsNothing(t *testing.T) {
 
 func TestNoPodIsEvictedWhileAnEditWaitsForItsGracePeriod(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.edited("a/c", "3")
 		if why := w.controller.restarter.nextWaits(aWeb); why == "" {
 			t.Error("the next restart need not wait")
@@ -448,9 +438,7 @@ func TestAPodThatTerminatesSlowlyHaltsNothing(t *testing.T) {
 func TestAPodThatCrashesAtATakeoverFailsARestartThatLasts(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.startsSlowly()
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "lunch" })
 		w.pass(900)
 		w.crashes = true

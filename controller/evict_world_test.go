@@ -169,7 +169,15 @@ func (w *evictingWorld) requireEvicted(names ...string) {
 	}
 }
 
-// inWorld runs a test in a world with a clock of its own.
+// beginEvicting edits the config, and lets the first pod go.
+func (w *evictingWorld) beginEvicting() {
+	w.t.Helper()
+	w.edited("a/c", "2")
+	w.pass(5)
+	w.requireEvicted("web-1")
+}
+
+// inEvictingWorld runs a test in a world with a clock of its own.
 func inEvictingWorld(t *testing.T, annotations map[string]string, play func(w *evictingWorld)) {
 	synctest.Test(t, func(t *testing.T) { play(newEvictingWorld(t, annotations)) })
 }
@@ -304,9 +312,7 @@ func TestAnEvictionThatFailsIsNotRepeatedWithEachChangeOfTheStatus(t *testing.T)
 
 func TestAnotherProcessGoesOnWithARestartByEviction(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.controller.leading.Store(false)
 		w.controller.evictor.forget(aWeb)
 		w.controller.deliveries.forget(aWeb)
@@ -322,9 +328,7 @@ func TestAnotherProcessGoesOnWithARestartByEviction(t *testing.T) {
 
 func TestAHoldStopsARestartByEvictionThatIsUnderWay(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "wait" })
 		w.pass(100)
 		w.requireEvicted("web-1")
@@ -336,9 +340,7 @@ func TestAHoldStopsARestartByEvictionThatIsUnderWay(t *testing.T) {
 
 func TestAnEditMeanwhileRestartsAllPodsOnceMore(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.edited("a/c", "3")
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3", "web-4")
@@ -370,9 +372,7 @@ func TestARestartThatBeginsDuringTheLastLookAtThePodsIsNotLost(t *testing.T) {
 
 func TestARestartByEvictionThatTheEvictorDoesNotKnowIsNotComplete(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.controller.evictor.forget(aWeb)
 		w.controller.deliveries.observe(aWeb)
 		time.Sleep(5 * time.Minute)
@@ -428,9 +428,7 @@ func TestARestartByEvictionWaitsForTheRolloutOfTheTemplate(t *testing.T) {
 
 func TestAChangeOfTheMethodRestartsWhatIsLeft(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.edited("a/c", "2")
-		w.pass(5)
-		w.requireEvicted("web-1")
+		w.beginEvicting()
 		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.MethodAnnotation) })
 		w.pass(60)
 		w.requireEvicted("web-1")

@@ -22,10 +22,7 @@ func takenOver(t *testing.T, ago time.Duration) (w *world, edited time.Time) {
 	next.deployments, next.version = leader.deployments, 1000
 	list(next, "deployments", next.deployments)
 	time.Sleep(3 * 24 * time.Hour)
-	for _, w := range []*world{next, leader} {
-		w.edited("a/c", "2")
-	}
-	settle(leader)
+	editedUnder(leader, next)
 	next.show("deployments", leader.deployments["a/web"])
 	time.Sleep(4 * 24 * time.Hour)
 	edited = time.Now()

@@ -15,6 +15,14 @@ import (
 	"kubernetes-deployment-restart-controller/quarantine"
 )
 
+// editedUnder edits the config: the leader acts, and its successor watches.
+func editedUnder(leader, next *world) {
+	for _, w := range []*world{next, leader} {
+		w.edited("a/c", "2")
+	}
+	settle(leader)
+}
+
 // A former leader restarts the first reader of a config, which then breaks, and the watch of its successor is
 // behind.
 func TestARestartOfAFormerLeaderCountsHoweverLateItShows(t *testing.T) {
@@ -35,10 +43,7 @@ func TestARestartOfAFormerLeaderCountsHoweverLateItShows(t *testing.T) {
 				next.deployments, next.version = leader.deployments, 1000
 				list(next, "deployments", next.deployments)
 				time.Sleep(time.Minute)
-				for _, w := range []*world{next, leader} {
-					w.edited("a/c", "2")
-				}
-				settle(leader)
+				editedUnder(leader, next)
 				show(next)
 				if underWay := next.controller.gate.ledger.UnderWay(); underWay != 1 {
 					t.Fatalf("%d restarts are under way, want that of the former leader", underWay)
@@ -130,10 +135,7 @@ func TestARestartThatFailsBetweenTwoLeadersHaltsTheOthers(t *testing.T) {
 		list(next, "deployments", next.deployments)
 		next.controller.leading.Store(false)
 		time.Sleep(time.Minute)
-		for _, w := range []*world{next, leader} {
-			w.edited("a/c", "2")
-		}
-		settle(leader)
+		editedUnder(leader, next)
 		time.Sleep(10*time.Minute + 10*time.Second)
 		next.changed("a/web", failed)
 		next.controller.beginToLead()
@@ -157,10 +159,7 @@ func TestALateRestartByEvictionOfAFormerLeaderIsFollowed(t *testing.T) {
 		list(next, "deployments", next.deployments)
 		settle(next)
 		time.Sleep(time.Minute)
-		for _, w := range []*world{next, leader} {
-			w.edited("a/c", "2")
-		}
-		settle(leader)
+		editedUnder(leader, next)
 		if leader.controller.gate.ledger.UnderWay() != 1 {
 			t.Fatal("the leader restarts nothing")
 		}
@@ -180,10 +179,7 @@ func TestANewLeaderKnowsSinceWhenAHaltHoldsAndDoesNotReportTheFailureAgain(t *te
 		list(next, "deployments", next.deployments)
 		next.controller.leading.Store(false)
 		time.Sleep(time.Minute)
-		for _, w := range []*world{next, leader} {
-			w.edited("a/c", "2")
-		}
-		settle(leader)
+		editedUnder(leader, next)
 		broken := leader.restarted()[0]
 		leader.fails(t, broken)
 		settle(leader)
