@@ -37,7 +37,7 @@ func (r podReader) measured(ctx context.Context, w *catalog.Workload) (*catalog.
 
 // count counts a pod, unless it has finished or is being deleted.
 func count(rollout *catalog.Rollout, pod *corev1.Pod, isPresent bool) {
-	if pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed {
+	if pod.DeletionTimestamp != nil || catalog.HasFinished(pod) {
 		return
 	}
 	if isPresent {

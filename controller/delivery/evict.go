@@ -40,7 +40,7 @@ func LeftOf(w *catalog.Workload) *Left { return &Left{workload: w} }
 func (l *Left) Add(pod *corev1.Pod) {
 	isReady := IsReady(pod)
 	switch {
-	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
+	case catalog.HasFinished(pod):
 		return
 	case pod.DeletionTimestamp != nil:
 		l.terminating = true

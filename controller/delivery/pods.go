@@ -73,7 +73,7 @@ func SightOf(pod *corev1.Pod, causes []catalog.ConfigRef, now time.Time) Sight {
 	case pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > terminationDelay:
 		worst.Condition, worst.Reason = Blocked, "it does not terminate"
 		return worst
-	case pod.Status.Phase == corev1.PodFailed, pod.Status.Phase == corev1.PodSucceeded:
+	case catalog.HasFinished(pod):
 		return Sight{}
 	case pod.DeletionTimestamp != nil:
 		return Sight{IsLeaving: true}
