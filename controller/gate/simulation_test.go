@@ -2,11 +2,11 @@ package gate
 
 import (
 	"flag"
+	"slices"
+	"sort"
 	"strings"
 	"testing"
 	"time"
-
-	"kubernetes-deployment-restart-controller/fairqueue"
 )
 
 var (
@@ -88,26 +88,28 @@ func (f *fleet) play() {
 
 // run lets time pass until nothing more is going to happen.
 func (f *fleet) run() {
-	for next := f.events.First(); f.problem == "" && next != nil; next = f.events.First() {
-		f.events.Remove(next)
+	for f.problem == "" && len(f.events) > 0 {
+		next := f.events[0]
+		f.events = f.events[1:]
 		f.now = next.at
 		next.do()
 		f.checkIdle()
 	}
 }
 
-// timeline has what is going to happen, and drives the time.
+// timeline has what is going to happen, in that order, and drives the time.
 type timeline struct {
 	now    time.Time
-	events fairqueue.Heap[*event]
+	events []event
 }
 
 type event struct {
-	fairqueue.Slot
 	at time.Time
 	do func()
 }
 
-func (e *event) Compare(other *event) int { return e.at.Compare(other.at) }
-
-func (t *timeline) after(d time.Duration, do func()) { t.events.Put(&event{at: t.now.Add(d), do: do}) }
+func (t *timeline) after(d time.Duration, do func()) {
+	at := t.now.Add(d)
+	later := sort.Search(len(t.events), func(i int) bool { return t.events[i].at.After(at) })
+	t.events = slices.Insert(t.events, later, event{at, do})
+}
