@@ -14,13 +14,8 @@ func (r *RoundRobin[T]) Len() int { return r.count }
 // LenOf returns how many items of a namespace wait.
 func (r *RoundRobin[T]) LenOf(namespace string) int { return len(r.waiting[namespace]) }
 
-// Turn returns the namespace whose turn it is, empty if nothing waits.
-func (r *RoundRobin[T]) Turn() string {
-	if r.count == 0 {
-		return ""
-	}
-	return r.namespaces[0]
-}
+// Turn returns the namespace whose turn it is. There must be one.
+func (r *RoundRobin[T]) Turn() string { return r.namespaces[0] }
 
 // Add adds an item of a namespace.
 func (r *RoundRobin[T]) Add(namespace string, item T) {
