@@ -11,11 +11,9 @@ type candidate struct {
 	readers []Reference
 	// edits are the edits that the readers may have missed.
 	edits []Edit
-	// differs means that the content is known to differ from an earlier record. The readers
-	// must then have seen change, the last change since that record, whichever key it
-	// concerns. It is nil if that change has left no trace.
+	// differs means that the content is known to differ from the record of the original, so that all readers
+	// have missed something.
 	differs bool
-	change  *Edit
 	// recorded is when a trusted record of other content was made, which the pods of that
 	// time have read. It is zero if there is no such record.
 	recorded time.Time
@@ -25,13 +23,12 @@ type candidate struct {
 
 // isStale reports whether a pod that read the config at the given time has missed an edit.
 func (s *candidate) isStale(read time.Time) bool {
-	switch {
-	case s.recorded.Sub(read) > clockTolerance:
-		return true
-	case s.differs:
-		return s.change == nil || s.isMissed(*s.change, read)
-	}
-	return slices.ContainsFunc(s.edits, func(edit Edit) bool { return s.isMissed(edit, read) })
+	return s.isStaleByRecord(read) || slices.ContainsFunc(s.edits, func(edit Edit) bool { return s.isMissed(edit, read) })
+}
+
+// isStaleByRecord reports whether a record shows that a pod which read the config at the given time is stale.
+func (s *candidate) isStaleByRecord(read time.Time) bool {
+	return s.differs || s.recorded.Sub(read) > clockTolerance
 }
 
 // isMissed reports whether an edit came after a pod read the config. When the two times are
@@ -54,7 +51,7 @@ func (s *candidate) isMissed(edit Edit, read time.Time) bool {
 // explanation returns the edits that explain why a pod that read the config at the given time is
 // stale: the ones that it missed and, if a record shows that it is stale, all that a watch showed.
 func (s *candidate) explanation(read time.Time) []Edit {
-	byRecord := s.differs || s.recorded.Sub(read) > clockTolerance
+	byRecord := s.isStaleByRecord(read)
 	return slices.DeleteFunc(slices.Clone(s.edits), func(edit Edit) bool {
 		isShown := byRecord && edit.Seen > 0
 		return !isShown && !s.isMissed(edit, read)
@@ -87,37 +84,35 @@ func recordedOtherwise(w *Workload, sights []sight) func(ConfigRef) bool {
 }
 
 // candidates returns the references to the configs whose content changed since the workload
-// opted in, or since an earlier record, sorted by config. Keys that did not count when the record was
+// opted in, or since a record of the original, sorted by config. Keys that did not count when the record was
 // made always matter.
 func candidates(view *View, sights []sight, matters func(ConfigRef) bool) []candidate {
 	var found []candidate
-	lostBasis := view.lostBasis(sights)
 	for i := range sights {
 		if s := &sights[i]; s.config != nil && (matters(s.ref) || s.narrowing != nil) {
-			found = append(found, candidatesOf(view, s, lostBasis)...)
+			found = append(found, candidatesOf(view, s)...)
 		}
 	}
 	return found
 }
 
 // candidatesOf finds the edits that concern the references to one config.
-func candidatesOf(view *View, s *sight, lostBasis bool) []candidate {
-	comparison, config := view.compareEarlier(s), s.config
+func candidatesOf(view *View, s *sight) []candidate {
+	comparison, config := view.compareOriginal(s), s.config
 	if comparison == sameData {
 		config = config.binary()
 	}
-	history, recordedOtherwise := newHistory(view, config, lostBasis), view.isRecordedOtherwise(s)
+	history, differs := newHistory(view, config), comparison == different
 	history.narrowing = s.narrowing
+	recordedOtherwise := differs || view.isRecordedOtherwise(s)
 	var found []candidate
 	for readers := range runs(s.references, seeTheSame) {
-		switch {
-		case comparison == sameData && readers[0].Keys.DataOnly:
-		case comparison == different:
-			found = append(found, history.inspectDifferent(readers))
-		default:
-			if candidate, is := history.inspect(readers, recordedOtherwise); is {
-				found = append(found, candidate)
-			}
+		if comparison == sameData && readers[0].Keys.DataOnly {
+			continue
+		}
+		if candidate, is := history.inspect(readers, recordedOtherwise); is {
+			candidate.differs = differs
+			found = append(found, candidate)
 		}
 	}
 	return found

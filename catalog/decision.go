@@ -123,7 +123,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 	case w.Applied.Reverted != nil && w.hasPodsBeforeRevert(sights, first):
 		return decision.with(Restart, "a restart was reverted, and a container started before it")
 	case differs:
-		return decision.with(Restart, "the content differs from the record of an earlier controller")
+		return decision.with(Restart, "the content differs from the record of the original controller")
 	case returned:
 		return decision.with(Restart, "a container started while the content differed from the record")
 	case len(decision.Causes) > 0:
@@ -181,8 +181,8 @@ func reasonMissed(rotated bool) string {
 }
 
 func reasonUnchanged(w *Workload) string {
-	if w.Applied.Earlier != nil {
-		return "the content is that of the record of an earlier controller"
+	if w.Applied.Original != nil {
+		return "the content is that of the record of the original controller"
 	}
 	return "no config is known to have changed since the workload opted in"
 }
@@ -290,8 +290,8 @@ func (v *View) checksumOfGone(s *sight, recorded Checksum) (Checksum, bool) {
 	return gone.Checksum(selections(s.references), v.Key), true
 }
 
-// Unconfirmed returns the configs whose checksum differs in a record that another process or an
-// earlier controller made. That process may have known later content than the catalog, whose watch
+// Unconfirmed returns the configs whose checksum differs in a record that another process or the
+// original controller made. That process may have known later content than the catalog, whose watch
 // may be behind. Nothing must be done about the workload until a read of the config, later than
 // [Workload.RecordSeen], confirms what the catalog knows. The same applies to configs that seem to
 // have returned to the content of such a record if it is marked as contradicted.
@@ -304,7 +304,7 @@ func (v *View) Unconfirmed() []ConfigRef {
 	for i := range sights {
 		s := &sights[i]
 		returned := v.Workload.Applied.Marked && v.isRecordedSame(s)
-		if s.config != nil && (returned || v.isRecordedOtherwise(s) || v.compareEarlier(s) == different) {
+		if s.config != nil && (returned || v.isRecordedOtherwise(s) || v.compareOriginal(s) == different) {
 			unconfirmed = append(unconfirmed, s.ref)
 		}
 	}

@@ -17,8 +17,8 @@
 //     its pods are known to run with, and what they rest on (the basis). A
 //     record is trusted if its basis still holds. Its checksums of Secrets can
 //     only be read with the key that it was made with.
-//   - An earlier record was made by the original controller: it shows whether
-//     the content is still the same.
+//   - A record of the original controller shows whether the content is still
+//     the same.
 //   - A decision says what to do about a workload: keep, record, restart, or
 //     ask its pods or its configs first.
 //

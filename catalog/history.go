@@ -1,9 +1,6 @@
 package catalog
 
-import (
-	"slices"
-	"time"
-)
+import "time"
 
 // history holds the known edits of a config. Each way in which a workload reads the config
 // looks up its edits here.
@@ -21,14 +18,11 @@ type history struct {
 	// byKey holds the edits by their keys. It is built for the first reference to single
 	// keys, so that each edit is visited once, however many references there are.
 	byKey map[string]Edit
-	// change is the last change since the earlier record; it is set once hasChange is true.
-	change    *Edit
-	hasChange bool
 }
 
 // newHistory returns the history of a config.
-func newHistory(view *View, config *Config, lostBasis bool) *history {
-	h := &history{workload: view.Workload, config: config, onlySeen: !lostBasis && view.Workload.Applied.isBeyondOriginal(config.Ref)}
+func newHistory(view *View, config *Config) *history {
+	h := &history{workload: view.Workload, config: config, onlySeen: view.Workload.Applied.lacksInOriginal(config.Ref)}
 	h.ignoredUntil = h.workload.ignoredUntil(config)
 	h.wasIgnored = h.ignoredUntil > 0 || h.workload.Applied.saysIgnored(config.Ref)
 	return h
@@ -83,36 +77,6 @@ func (h *history) offer(s *candidate, edit Edit) {
 	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) && h.narrowing.isReason(edit) && !h.cameIgnored(edit) {
 		s.edits = append(s.edits, edit)
 	}
-}
-
-// inspectDifferent inspects a config whose content is not that of the earlier record.
-func (h *history) inspectDifferent(readers []Reference) candidate {
-	s := candidate{readers: readers, differs: true, change: h.lastChange(), templateSeen: h.workload.PodTemplateSeen}
-	for _, edit := range h.edits(readers[0].Keys) {
-		if h.isSinceEarlier(edit) && edit.concerns(readers[0].Keys) {
-			s.edits = append(s.edits, edit)
-		}
-	}
-	return s
-}
-
-// lastChange returns the last change since the earlier record, whichever key it concerns.
-// It returns nil if no change is known because it has left no trace.
-func (h *history) lastChange() *Edit {
-	if h.hasChange {
-		return h.change
-	}
-	h.hasChange = true
-	for _, edit := range append(slices.Clone(h.config.Edits), h.config.creation()) {
-		if h.isSinceEarlier(edit) && (h.change == nil || edit.At.After(h.change.At)) {
-			h.change = &edit
-		}
-	}
-	return h.change
-}
-
-func (h *history) isSinceEarlier(edit Edit) bool {
-	return !edit.At.Before(h.workload.Applied.Earlier.Made.Add(-clockTolerance))
 }
 
 // creation returns the edit that created the config.

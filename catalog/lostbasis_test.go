@@ -63,27 +63,3 @@ func TestPodsThatAreUpToDateDoNotRestartWithoutTheBasis(t *testing.T) {
 		t.Errorf("verdict (-want +got):\n%s", diff)
 	}
 }
-
-// The original did not look at volumes of a Secret, but this controller had: what is not in its
-// record was not there.
-func TestAConfigThatAppearedWhileNobodyWatchedIsNotBeyondARecordOfOursWithoutItsBasis(t *testing.T) {
-	volume := corev1.Volume{Name: "v", VolumeSource: corev1.VolumeSource{Secret: &corev1.SecretVolumeSource{SecretName: "tls", Optional: pointer(true)}}}
-	container := readsAll("web", false)
-	container.VolumeMounts = []corev1.VolumeMount{{Name: "v", MountPath: "/v"}}
-	s := begin(deployment(container, volume))
-	s.catalog.SetKey(testKey)
-	s.listed(configMap("web", data{"a": "1"}))
-	s.recorded(60)
-	s.strip(BasisAnnotation)
-	appeared := secret("tls", data{"a": "1"})
-	appeared.CreationTimestamp.Time = noonPlus(95)
-	s.catalog = New()
-	s.catalog.SetKey(testKey)
-	listConfigs(s.catalog, Secret, "", listOf(NewSecret(appeared)), noonPlus(100), true)
-	s.listed(configMap("web", data{"a": "1"}))
-	for start, want := range map[float64]Outcome{50: Restart, 98: RecordOnly} {
-		if got := s.decide(t, startedAt(noonPlus(start))); got.Outcome != want || !got.Asked {
-			t.Errorf("a pod of second %v: %+v, want %s", start, got, want)
-		}
-	}
-}

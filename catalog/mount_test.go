@@ -290,7 +290,7 @@ func TestARotationOutlastsTheRemovalOfTheRecord(t *testing.T) {
 			rotate(s)
 			delete(s.deployment.Annotations, BasisAnnotation)
 			w := s.reduced()
-			if w.Applied.Earlier != nil {
+			if w.Applied.Original != nil {
 				t.Error("what is left seems to be a record of the original")
 			}
 			s.catalog.ObserveWorkload(w)

@@ -177,41 +177,25 @@ func (o oracle) isRecordedOtherwise(config *Config) bool {
 	return found && o.view.Workload.Applied.Trusted && recorded != o.checksum(config, o.view.Key)
 }
 
-func (o oracle) compareEarlier(config *Config) comparison {
-	earlier := o.view.Workload.Applied.Earlier
-	if earlier == nil {
-		return unknown
-	}
-	recorded, found := earlier.Checksums[config.Ref]
-	digest, read := o.view.Originals[config.Ref]
+func (o oracle) compareOriginal(config *Config) comparison {
+	recorded, found := o.view.Workload.Applied.Original[config.Ref]
+	digest, isRead := o.view.Originals[config.Ref]
 	switch {
-	case !found:
+	case !found, !isRead:
 		return unknown
-	case recorded == setChecksum(config.seen(o.selections(config))), !o.view.Key.IsZero() && recorded == o.checksum(config, o.view.Key):
+	case recorded == o.checksum(config, o.view.Key):
 		return unknown // it is our own, without its basis
-	case !read:
-		return unknown
 	case recorded == digest:
 		return sameData
 	}
 	return different
 }
 
-// lostBasis reports whether the earlier record names the content of a config in our own way.
-func (o oracle) lostBasis() bool {
-	for ref, recorded := range o.view.Workload.Applied.Earlier.Checksums {
-		config := o.view.present(ref)
-		if config != nil && (recorded == setChecksum(config.seen(o.selections(config))) || !o.view.Key.IsZero() && recorded == o.checksum(config, o.view.Key)) {
-			return true
-		}
-	}
-	return false
-}
-
 // edits returns the edits that a reader at a place may have missed. It returns
 // false if there is nothing to miss.
 func (o oracle) edits(m mention, config *Config) ([]Edit, bool) {
-	w, otherwise := o.view.Workload, o.isRecordedOtherwise(config)
+	w, otherwise := o.view.Workload, o.isRecordedOtherwise(config) || o.compareOriginal(config) == different
+	_, isRecorded := w.Applied.Original[config.Ref]
 	var edits []Edit
 	if otherwise || m.Optional && len(config.seen([]Selection{m.Keys})) > 0 {
 		edits = append(edits, config.creation())
@@ -222,13 +206,13 @@ func (o oracle) edits(m mention, config *Config) ([]Edit, bool) {
 		}
 	}
 	edits = slices.DeleteFunc(edits, func(edit Edit) bool {
-		return !afterOptIn(edit, w) || edit.Seen == 0 && w.Applied.isBeyondOriginal(config.Ref) && !o.lostBasis()
+		return !afterOptIn(edit, w) || edit.Seen == 0 && w.Applied.Original != nil && !isRecorded
 	})
 	return edits, otherwise || len(edits) > 0
 }
 
 // judge looks through each place at each pod. It returns what the stale ones have missed,
-// whether there is anything to miss, and whether an earlier record differs.
+// whether there is anything to miss, and whether the record of the original differs.
 func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause, suspicious, differs bool) {
 	found := map[ConfigRef]*Cause{}
 	for _, m := range o.mentions {
@@ -236,7 +220,7 @@ func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause,
 		if config == nil || !matters(m.Config) {
 			continue
 		}
-		comparison := o.compareEarlier(config)
+		comparison := o.compareOriginal(config)
 		if comparison == sameData && m.Keys.DataOnly {
 			continue
 		}
@@ -244,7 +228,7 @@ func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause,
 			config = config.binary()
 		}
 		edits, is := o.edits(m, config)
-		suspicious = suspicious || is || comparison == different
+		suspicious = suspicious || is
 		for _, pod := range pods {
 			read, hasRead := m.readAt(pod)
 			if !hasRead {
@@ -252,8 +236,7 @@ func (o oracle) judge(pods []Pod, matters func(ConfigRef) bool) (causes []Cause,
 			}
 			stale, explained := o.isStale(edits, is, config, read), o.missed(edits, config, read)
 			if comparison == different {
-				stale, explained = o.isStaleSinceEarlier(m, config, read)
-				differs = differs || stale
+				stale, explained, differs = true, slices.Clone(edits), true
 			}
 			if stale {
 				if found[m.Config] == nil {
@@ -305,23 +288,6 @@ func (o oracle) missed(edits []Edit, config *Config, read time.Time) []Edit {
 	return slices.DeleteFunc(slices.Clone(edits), func(edit Edit) bool {
 		return !o.isOlderThanRecord(config, read) && !o.isMissed(edit, read)
 	})
-}
-
-// isStaleSinceEarlier reports whether a pod has missed the last change since an earlier
-// record, of whichever key, and which edits since then concern it.
-func (o oracle) isStaleSinceEarlier(m mention, config *Config, read time.Time) (bool, []Edit) {
-	since := func(edit Edit) bool { return !edit.At.Before(o.view.Workload.Applied.Earlier.Made.Add(-time.Second)) }
-	var changes, explained []Edit
-	for _, edit := range append(slices.Clone(config.Edits), config.creation()) {
-		if since(edit) {
-			changes = append(changes, edit)
-		}
-		if since(edit) && edit.concerns(m.Keys) && !edit.creation {
-			explained = append(explained, edit)
-		}
-	}
-	last := lastOf(changes)
-	return last == nil || o.isMissed(*last, read), explained
 }
 
 // isMissed reports whether a pod that read the config at the given time has missed an edit.

@@ -61,8 +61,8 @@ type AppliedState struct {
 	// Key is the id of the key that the checksums of Secrets were made with, empty without such
 	// checksums.
 	Key string
-	// Earlier is what controllers of another scheme recorded; nil if there is no such record.
-	Earlier *EarlierRecord
+	// Original is what the original controller recorded: [OriginalDigest]s, nil if there is no such record.
+	Original Checksums
 	// Problem describes why an annotation cannot be read. It is empty if the annotation is valid
 	// or absent.
 	Problem string
@@ -117,7 +117,7 @@ func readRecord(meta *metav1.ObjectMeta, owned *ownership, template *corev1.PodT
 	if !isKnown || !fits {
 		record := AppliedState{Budget: b.Budget, Problem: problemOf(encoded, isKnown)}
 		if !fits && record.Problem == "" {
-			record.Earlier = readOriginal(meta, owned)
+			record.Original = readOriginal(meta, owned)
 		}
 		return record
 	}
@@ -306,11 +306,7 @@ func (c Checksums) Equal(other Checksums) bool { return maps.Equal(c, other) }
 func (r AppliedState) keptFor(references []Reference) AppliedState {
 	r.Checksums, r.Others = r.Checksums.keptFor(references)
 	r.RestartedFor = restartedKept(r.RestartedFor, references)
-	if r.Earlier != nil {
-		earlier := *r.Earlier
-		earlier.Checksums, _ = earlier.Checksums.keptFor(references)
-		r.Earlier = &earlier
-	}
+	r.Original, _ = r.Original.keptFor(references)
 	return r
 }
 
@@ -331,5 +327,5 @@ func (c Checksums) keptFor(references []Reference) (kept Checksums, others bool)
 
 func (r AppliedState) equal(other AppliedState) bool {
 	return r.Trusted == other.Trusted && r.Others == other.Others && r.Key == other.Key && r.Problem == other.Problem &&
-		areEqual(r.Without, other.Without) && r.Checksums.Equal(other.Checksums) && r.Earlier.equal(other.Earlier)
+		areEqual(r.Without, other.Without) && r.Checksums.Equal(other.Checksums) && r.Original.Equal(other.Original)
 }

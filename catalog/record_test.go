@@ -30,10 +30,7 @@ func TestARecordIsTrustedOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 		record.Reverted = &revert
 		return record
 	}
-	// What is not ours may be the original's, made when its owner last wrote.
-	byOriginal := func(checksums Checksums, made time.Time) AppliedState {
-		return AppliedState{Earlier: &EarlierRecord{Checksums: checksums, Made: made}}
-	}
+	byOriginal := AppliedState{Original: checksums}
 	recorded := func() *appsv1.Deployment {
 		d := deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("web", false).EnvFrom, readsSecret("tls").EnvFrom...)})
 		writeRecord(d, checksums, noonPlus(10))
@@ -91,7 +88,7 @@ func TestARecordIsTrustedOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 		},
 		"no checksums": {func(d *appsv1.Deployment) { delete(d.Annotations, ChecksumsAnnotation) }, AppliedState{}},
 		"no basis, as the original controller wrote": {
-			func(d *appsv1.Deployment) { delete(d.Annotations, BasisAnnotation) }, byOriginal(checksums, noonPlus(10)),
+			func(d *appsv1.Deployment) { delete(d.Annotations, BasisAnnotation) }, byOriginal,
 		},
 		"another scheme, which may write checksums as it likes": {
 			func(d *appsv1.Deployment) {
@@ -103,9 +100,9 @@ func TestARecordIsTrustedOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 			func(d *appsv1.Deployment) {
 				delete(d.Annotations, BasisAnnotation)
 				brought(d, ChecksumsAnnotation)
-			}, byOriginal(checksums, time.Time{}),
+			}, AppliedState{},
 		},
-		"broken basis": {func(d *appsv1.Deployment) { d.Annotations[BasisAnnotation] = `{` }, byOriginal(checksums, noonPlus(10))},
+		"broken basis": {func(d *appsv1.Deployment) { d.Annotations[BasisAnnotation] = `{` }, byOriginal},
 		"another scheme of this controller": {
 			func(d *appsv1.Deployment) { setBasis(d, func(b *basis) { b.Scheme = "keyed-v3" }) }, AppliedState{},
 		},
@@ -127,7 +124,7 @@ func TestARecordIsTrustedOnlyIfAllThatItRestsOnHolds(t *testing.T) {
 			func(d *appsv1.Deployment) {
 				d.Annotations[ChecksumsAnnotation] = `{"configmap/ns/web":"0000000000000002"}`
 				brought(d, ChecksumsAnnotation)
-			}, byOriginal(Checksums{configMapRef("web"): 2}, time.Time{}),
+			}, AppliedState{},
 		},
 		"a copied manifest": {
 			func(d *appsv1.Deployment) {
@@ -338,11 +335,7 @@ func TestOnlyReferencedConfigsOfARecordAreKept(t *testing.T) {
 		write(d)
 		w, bytes := retained(func() Workload { return mustWorkload(d) })
 		runtime.KeepAlive(d)
-		earlier := 0
-		if w.Applied.Earlier != nil {
-			earlier = len(w.Applied.Earlier.Checksums)
-		}
-		if bytes > limit || len(w.Applied.Checksums) > 1 || earlier > 1 {
+		if bytes > limit || len(w.Applied.Checksums) > 1 || len(w.Applied.Original) > 1 {
 			t.Errorf("%s: %d bytes, record %.300v", name, bytes, w.Applied)
 		}
 	}

@@ -223,9 +223,6 @@ func NewWorkload(kind WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	w.Room = int32(roomForChecksums(meta, filter, w.Applied.filter())) //nolint:gosec // no more than annotations may have
 	w.Evict = readEvict(meta, owned, &w.Applied)
-	if earlier := w.Applied.Earlier; earlier != nil {
-		earlier.Beyond = beyondOriginal(&w, &template.Spec)
-	}
 	if fit && !w.Applied.Trusted {
 		w.Writers = &Writers{Template: owned.timestampWriter(), Record: owned.recordWriter()}
 	}

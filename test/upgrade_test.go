@@ -169,24 +169,6 @@ func TestAnUpgradeFromTheOriginalRestartsOnceIfTheContentIsAnother(t *testing.T)
 	}
 }
 
-func TestAnUpgradeFromTheOriginalDoesNotRestartPodsThatHaveTheOtherContentAlready(t *testing.T) {
-	s := newSceneApart(t)
-	u := s.runWithOriginal(map[config]map[string]string{settings: v1, credentials: v1})
-	s.edit(settings, set("used", "v2"))
-	s.letTimePass()
-	for _, w := range u.all {
-		s.patch(w, `{"spec":{"template":{"metadata":{"annotations":{"release":"2"}}}}}`)
-	}
-	u.note()
-	s.startController()
-	u.awaitKeyed()
-	s.settle()
-	for _, w := range u.all {
-		s.requireWrites(w, u.before[w], 0, 1)
-		s.requireRevisions(w, 2)
-	}
-}
-
 func TestADryRunComparesWithTheRecordOfTheOriginal(t *testing.T) {
 	s := newSceneApart(t)
 	u := s.runWithOriginal(map[config]map[string]string{settings: v1, credentials: v1})

@@ -169,8 +169,8 @@ func (in *Input) record() string {
 	switch {
 	case record.Problem != "":
 		return "cannot be read; the controller replaces it"
-	case record.Earlier != nil:
-		return "made by an earlier controller; this one compares it once and replaces it"
+	case record.Original != nil:
+		return "made by the original controller; this one compares it once and replaces it"
 	case record.Checksums == nil:
 		return "none yet"
 	case record.Reverted != nil:
