@@ -209,7 +209,7 @@ parity: bin/localcluster build ## Compare the deployment engine with Kubernetes'
 		$(if $(SEED),-seed $(SEED)) $(if $(COUNT),-plays $(COUNT))
 
 .PHONY: verify
-verify: check-format check-tidy vet lint ## Check formatting, modules, vet and lint
+verify: check-format check-tidy check-docs vet lint ## Check formatting, modules, generated tables, vet and lint
 
 .PHONY: check-format
 check-format:
@@ -224,6 +224,11 @@ check-tidy:
 		go mod tidy -C $$module -diff || { echo "not tidy (run go mod tidy in $$module)"; exit 1; }; \
 	done
 
+.PHONY: check-docs
+check-docs:
+	@echo '== the tables in docs/ that are made from the code'
+	@go test -run '^TestTheGeneratedTables' .
+
 .PHONY: vet
 vet:
 	@$(foreach module,$(MODULES),echo '== go vet: $(module)'; go vet -C $(module) $(call packages_of,$(module));)
@@ -236,6 +241,10 @@ lint: bin/golangci-lint ## Run golangci-lint (minutes the first time, to build i
 .PHONY: fmt
 fmt: ## Format the Go code
 	@gofmt -l -w .
+
+.PHONY: docs
+docs: ## Make the tables of flags, Events, metrics and log messages in docs/ from the code
+	@go test -run '^TestTheGeneratedTables' . -update
 
 .PHONY: fuzz
 fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, FLEETS, HISTORIES, DIFFERENTIALS)

@@ -1,15 +1,11 @@
 package main
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 )
@@ -20,7 +16,6 @@ var (
 	documentedFile = regexp.MustCompile("`([a-z]+\\.go)`")
 	documentedTest = regexp.MustCompile(`\b(?:Test|Benchmark|Fuzz)[A-Z][A-Za-z0-9]+`)
 	testFunction   = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)[A-Z][A-Za-z0-9]*)\(`)
-	logMessage     = regexp.MustCompile("`([^`]+)`")
 )
 
 // tabledPackages have a table of their files, each in one of two documents.
@@ -113,68 +108,4 @@ func keysOf(set map[string]bool) []string {
 		keys = append(keys, key)
 	}
 	return keys
-}
-
-// Packages of the program that log.
-var loggingPackages = []string{".", "apiclient", "controller", "deployment", "deployment/handover", "quarantine", "statuspage", "watch"}
-
-func TestEachLineOfTheLogIsDocumented(t *testing.T) {
-	page := readDocument(t, "docs/configuration.md")
-	_, logs, found := strings.Cut(page, "\n## Logs\n")
-	if !found {
-		t.Fatal("docs/configuration.md has no section about logs")
-	}
-	var documented []string
-	for _, match := range logMessage.FindAllStringSubmatch(logs, -1) {
-		documented = append(documented, strings.TrimSuffix(match[1], "…"))
-	}
-	messages := 0
-	for _, dir := range loggingPackages {
-		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, file := range files {
-			if strings.HasSuffix(file, "_test.go") {
-				continue
-			}
-			for _, message := range messagesIn(t, file) {
-				messages++
-				isDocumented := func(text string) bool { return text != "" && strings.HasPrefix(message, strings.TrimSpace(text)) }
-				if !slices.ContainsFunc(documented, isDocumented) {
-					t.Errorf("%s logs %q, which docs/configuration.md does not mention", file, message)
-				}
-			}
-		}
-	}
-	if messages < 50 {
-		t.Errorf("found only %d messages", messages)
-	}
-}
-
-// messagesIn returns the constant messages that a file logs at the default verbosity.
-func messagesIn(t *testing.T, file string) (messages []string) {
-	t.Helper()
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	ast.Inspect(parsed, func(node ast.Node) bool {
-		call, isCall := node.(*ast.CallExpr)
-		if !isCall || len(call.Args) == 0 {
-			return true
-		}
-		method, isMethod := call.Fun.(*ast.SelectorExpr)
-		text, isText := call.Args[0].(*ast.BasicLit)
-		if !isMethod || !isText || text.Kind != token.STRING || !slices.Contains([]string{"Info", "Warn", "Error"}, method.Sel.Name) {
-			return true
-		}
-		message, err := strconv.Unquote(text.Value)
-		if err != nil {
-			t.Fatal(err)
-		}
-		messages = append(messages, message)
-		return true
-	})
-	return messages
 }

@@ -28,7 +28,7 @@ import (
 // options are the command line arguments, each with its environment variable.
 type options struct {
 	RestartCheckPeriod  milliseconds `short:"c" long:"restart-check-period" env:"RESTART_CHECK_PERIOD" default:"500" description:"Longest time for which a due restart can be overlooked; a number without a unit counts milliseconds"`
-	RestartGracePeriod  duration     `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"How long a change waits for further changes, so that they share one restart. As in all durations that follow, a number without a unit counts seconds"`
+	RestartGracePeriod  duration     `short:"r" long:"restart-grace-period" env:"RESTART_GRACE_PERIOD" default:"5" description:"How long a change waits for further changes, so that they share one restart. A number without a unit counts seconds, as in all durations that follow"`
 	RestartBackoffLimit duration     `long:"restart-backoff-limit" env:"RESTART_BACKOFF_LIMIT" default:"10m" description:"Longest time between two restarts of a workload whose configs keep changing; 0 restarts it whenever they change"`
 	RestartSoak         duration     `long:"restart-soak" env:"RESTART_SOAK" default:"30s" description:"How long all pods must run after a restart until it counts as delivered"`
 	RestartDeadline     duration     `long:"restart-deadline" env:"RESTART_DEADLINE" default:"10m" description:"How long the rollout after a restart may make no progress until the restart counts as failed. A longer progress deadline of a Deployment takes precedence"`
@@ -50,7 +50,7 @@ type options struct {
 	LogFormat     string  `long:"log-format" env:"LOG_FORMAT" default:"text" choice:"text" choice:"json" description:"Log format"`
 	DryRun        bool    `long:"dry-run" env:"DRY_RUN" description:"Report in the log, in Events and in metrics what would be restarted and why, without writing to workloads or taking part in the leader election"`
 	ExitOnError   bool    `long:"exit-on-error" env:"EXIT_ON_ERROR" description:"Exit if an update of a workload is forbidden, invalid, denied or without effect, instead of retrying"`
-	KubeAPIQPS    float32 `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, apart from Events and watches"`
+	KubeAPIQPS    float32 `long:"kube-api-qps" env:"KUBE_API_QPS" default:"300" description:"Requests per second to the API server, for each engine, apart from Events and watches"`
 	KubeAPIBurst  int     `base:"10" long:"kube-api-burst" env:"KUBE_API_BURST" default:"600" description:"Burst of requests to the API server beyond that rate"`
 
 	NamespaceAnnotations bool   `long:"namespace-annotations" env:"NAMESPACE_ANNOTATIONS" description:"Workloads without the annotation com.xing.deployment-restart follow that of their Namespace. Needs rbac-namespaces.yaml"`

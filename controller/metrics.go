@@ -42,17 +42,17 @@ type metrics struct {
 
 func newMetrics() *metrics {
 	m := &metrics{
-		resourceVersions:  series.Count(namespace, "resource_versions_total", "The number of distinct resource versions observed."),
-		annotationUpdates: series.Count(namespace, "deployment_annotation_updates_total", "The number of deployment annotation updates."),
-		restarts:          series.Count(namespace, "deployment_restarts_total", "The number of deployment restarts triggered."),
-		changesProcessed:  series.Count(namespace, "changes_processed_total", "The number of resource changes processed."),
+		resourceVersions:  series.Count(namespace, "resource_versions_total", "The number of distinct resource versions observed, of all watched objects."),
+		annotationUpdates: series.Count(namespace, "deployment_annotation_updates_total", "The number of accepted patches of workloads: those that record, that restart, and that mark a record."),
+		restarts:          series.Count(namespace, "deployment_restarts_total", "The number of restarts triggered, of workloads of all kinds."),
+		changesProcessed:  series.Count(namespace, "changes_processed_total", "The number of changes of configs and workloads that were processed after their grace period."),
 		restartsByKind:    series.CountBy(namespace, "restarts_total", "The number of restarts triggered, by the kind of the workload.", "kind"),
 		dryRunRestarts:    series.CountBy(namespace, "dry_run_restarts_total", "The number of restarts that a dry run would have triggered, by the kind of the workload.", "kind"),
-		decisions:         series.CountBy(namespace, "decisions_total", "The number of decisions about workloads, by outcome.", "outcome"),
+		decisions:         series.CountBy(namespace, "decisions_total", "The number of decisions about workloads, by outcome. A retried decision counts again.", "outcome"),
 		slowdowns:         series.Count(namespace, "slowdowns_total", "The number of restarts that were put off because the configs of a workload keep changing."),
 		undone:            series.Count(namespace, "records_undone_total", "The number of records that were written again because another client removed or replaced them."),
 		panics:            series.CountBy(namespace, "panics_total", "The number of internal errors that an object caused, by the step in which they occurred.", "at"),
-		patchErrors:       series.CountBy(namespace, "patch_errors_total", "The number of failed patches of workloads, by reason.", "reason"),
+		patchErrors:       series.CountBy(namespace, "patch_errors_total", "The number of failed attempts to update a workload, including failures to read its pods, by reason.", "reason"),
 		delivered:         series.CountBy(namespace, "restarts_delivered_total", "The number of restarts after which all pods ran and stayed up, by the kind of the workload.", "kind"),
 		failed:            series.CountBy(namespace, "restarts_failed_total", "The number of restarts after which the pods did not run although they did before, by the kind of the workload.", "kind"),
 		halts:             series.Count(namespace, "halts_total", "The number of times that the restarts for a content of a config were halted because it had broken workloads."),
@@ -68,7 +68,7 @@ func newMetrics() *metrics {
 	m.reverted = series.NewCounter(prometheus.CounterOpts{
 		Namespace: namespace,
 		Name:      "restarts_reverted_total",
-		Help:      "The number of reverted restarts, by the field manager that reverted them.",
+		Help:      "The number of reverted restarts, by the field manager that reverted them, or unknown if the API does not show it.",
 	}, "manager", revertersLimit)
 	m.startAtZero()
 	return m
@@ -105,23 +105,23 @@ func (m *metrics) collectors() []prometheus.Collector {
 
 // The metrics that are computed from the controller's state.
 var (
-	configsDesc        = series.Desc(namespace, "configs_total", "The number of tracked configs.")
-	workloadsDesc      = series.Desc(namespace, "deployments_total", "The number of tracked deployments.")
-	changesWaitingDesc = series.Desc(namespace, "changes_waiting_total", "The number of changes waiting in the queue.")
+	configsDesc        = series.Desc(namespace, "configs_total", "The number of ConfigMaps and Secrets in the catalog, and of mounted classes with --csi.")
+	workloadsDesc      = series.Desc(namespace, "deployments_total", "The number of enabled workloads, of all kinds.")
+	changesWaitingDesc = series.Desc(namespace, "changes_waiting_total", "The number of changes that wait for the end of their grace period or, on a standby, until it leads.")
 	staleDesc          = series.Desc(namespace, "stale_workloads", "The number of workloads that currently run with old content of a config. The leader leaves out those whose restart is held.", "namespace")
-	longestWaitDesc    = series.Desc(namespace, "longest_wait_seconds", "How long the most overdue restart or record has been due; 0 if nothing is overdue.", "namespace")
+	longestWaitDesc    = series.Desc(namespace, "longest_wait_seconds", "How long the most overdue restart or record has been due; 0 if nothing is overdue. Held restarts and ignored errors do not count.", "namespace")
 	slowedDesc         = series.Desc(namespace, "slowed_workloads", "The number of workloads whose next restart is put off because a config keeps changing.", "config")
 	queueDepthDesc     = series.Desc(namespace, "queue_depth", "The number of workloads that wait for a worker.")
-	slowDesc           = series.Desc(namespace, "slow_requests", "The number of workloads that a worker has been busy with for more than a second.")
+	slowDesc           = series.Desc(namespace, "slow_requests", "The number of workloads that a worker has been busy with for more than a second, because a request hangs.")
 	leftAloneDesc      = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")
-	unusableDesc       = series.Desc(namespace, "objects_with_unusable_annotations", "The number of objects with annotations or labels that have no effect or cannot be used.")
-	unreadDesc         = series.Desc(namespace, "unreadable_halt_entries", "The number of entries of the ConfigMap of halts that cannot be read.")
+	unusableDesc       = series.Desc(namespace, "objects_with_unusable_annotations", "The number of objects with annotations or labels that have no effect or cannot be used, at most 50 of a namespace.")
+	unreadDesc         = series.Desc(namespace, "unreadable_halt_entries", "The number of entries of the ConfigMap of halts that cannot be read, so nothing is held by them.")
 	leaderDesc         = series.Desc(namespace, "leader", "Whether this process acts (1), or stands by or is a dry run (0).")
 	watchUpDesc        = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 	lackingDesc        = series.Desc(namespace, "lacking_workloads", "The number of enabled workloads that need a config or a key that does not exist, so that no new pod of theirs can start.")
 	heldDesc           = series.Desc(namespace, "held_workloads", "The number of workloads whose restart is due and may not begin yet, by what it waits for.", "reason")
 	exposedDesc        = series.Desc(namespace, "held_workloads_exposed", "The number of workloads whose restart is held although pods of theirs were found to have read the new content, by what it waits for.", "namespace", "reason")
-	fanOutsDesc        = series.Desc(namespace, "fan_outs", "The number of contents of configs whose restarts start slowly and are under way, or are halted because the content has broken workloads.", "state")
+	fanOutsDesc        = series.Desc(namespace, "fan_outs", "The number of contents of gradual configs whose restarts are due or under way (rolling), or halted because they broke workloads.", "state")
 	undeliveredDesc    = series.Desc(namespace, "undelivered_restarts", "The number of restarts that have begun and are neither delivered nor given up.")
 	evictingDesc       = series.Desc(namespace, "evicting_workloads", "The number of restarts by eviction that are not over, by what the next eviction waits for.", "reason")
 	brokenSinceDesc    = series.Desc(namespace, "watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")

@@ -32,37 +32,6 @@ const (
 	passingFailures = 3
 )
 
-// The reasons of the Events on workloads.
-const (
-	reasonInternalError = "InternalError"
-	reasonRestarting    = "Restarting"
-	reasonBackoff       = "RestartBackoff"
-	reasonInvalid       = "InvalidAnnotation"
-	reasonMissing       = "MissingConfig"
-	reasonFound         = "ConfigFound"
-	reasonLeftBehind    = "LeftBehind"
-	reasonTooMany       = "TooManyReferences"
-	reasonNothingRuns   = "NothingToRestart"
-	reasonWouldRestart  = "WouldRestart"
-	reasonRestartFailed = "RestartFailed"
-	reasonDisabled      = "RestartDisabled"
-	reasonReverted      = "RestartReverted"
-	reasonUndone        = "RecordUndone"
-	reasonNotDelivered  = "RestartNotDelivered"
-	reasonRecovered     = "RestartRecovered"
-	reasonHeld          = "RestartHeld"
-	reasonResumed       = "RestartsResumed"
-	reasonHalted        = "RestartsHalted"
-	reasonNotEvicted    = "PodNotEvicted"
-	reasonFanOut        = "FanOut"
-	reasonNotSupported  = "NotSupported"
-	reasonUnread        = "RevisionNotRead"
-	reasonEntryNotRead  = "EntryNotRead"
-)
-
-// lastingReasons are those of Events about what lasts until a person changes it.
-var lastingReasons = []string{reasonInvalid, reasonMissing, reasonLeftBehind, reasonTooMany, reasonNothingRuns, reasonNotSupported, reasonEntryNotRead}
-
 // restarter decides about the workloads that changes affect and carries out the decisions. It
 // is the only component that writes to workloads, apart from what the evictor asks of their own controllers.
 type restarter struct {

@@ -11,7 +11,7 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// reasonIneffective is the reason of Events about writes that were accepted without effect.
+// Warning: the API server has accepted a write, but an admission webhook or policy has removed what it sets.
 const reasonIneffective = "WriteIneffective"
 
 // effectOf returns an error for a write if its object lacks something afterwards or has not

@@ -31,13 +31,13 @@ type metrics struct {
 func newMetrics() *metrics {
 	durations := prometheus.ExponentialBuckets(.00001, 4, 11) // 10 µs to 10 s
 	m := &metrics{
-		syncs:        series.Count(namespace, "syncs_total", "The number of syncs of Deployments."),
+		syncs:        series.Count(namespace, "syncs_total", "The number of syncs of Deployments. Most find nothing to do."),
 		syncDuration: series.Histogram(namespace, "sync_duration_seconds", "The duration of a sync, including its writes.", durations),
 		actions:      series.CountBy(namespace, "actions_total", "The number of actions carried out, by kind.", "action"),
-		writeErrors:  series.CountBy(namespace, "write_errors_total", "The number of actions that failed, by reason.", "reason"),
+		writeErrors:  series.CountBy(namespace, "write_errors_total", "The number of actions that failed and are retried, by reason; collision means that the name of a new ReplicaSet was taken.", "reason"),
 		panics:       series.CountBy(namespace, "panics_total", "The number of internal errors that an object caused, by the step in which they occurred.", "at"),
 		rivalWrites: series.NewCounter(prometheus.CounterOpts{
-			Namespace: namespace, Name: "rival_writes_total", Help: "The number of observed writes of a Deployment's status by others, by field manager.",
+			Namespace: namespace, Name: "rival_writes_total", Help: "The number of observed writes of a Deployment's status by others, by field manager: kube-controller-manager and the first 19 others.",
 		}, "manager", namedManagers, usualRival),
 		falseAlarms:  series.Count(namespace, "false_alarms_total", "The number of times that the engine rested in a namespace because of a write by a client that does not drive Deployments."),
 		queueLatency: series.Histogram(namespace, "queue_latency_seconds", "The time that a Deployment waited for a worker.", durations),
@@ -84,13 +84,13 @@ const probeResource = "probe"
 
 // The metrics that are computed from the engine's state.
 var (
-	inProgressDesc = series.Desc(namespace, "rollouts_in_progress", "The number of Deployments whose rollout is not complete, except paused ones.")
+	inProgressDesc = series.Desc(namespace, "rollouts_in_progress", "The number of Deployments whose rollout is not complete or whose pods are not all available, except paused ones.")
 	exceededDesc   = series.Desc(namespace, "rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
-	notBegunDesc   = series.Desc(namespace, "rollouts_not_begun", "The number of Deployments whose new ReplicaSet cannot be created.")
-	drivingDesc    = series.Desc(namespace, "driving", "Whether the engine drives Deployments (1) or stands by (0).")
+	notBegunDesc   = series.Desc(namespace, "rollouts_not_begun", "The number of Deployments whose new ReplicaSet cannot be created, so no progress deadline applies.")
+	drivingDesc    = series.Desc(namespace, "driving", "Whether the engine drives Deployments (1), or not: it stands by, does not lead, or makes sure that no other controller drives them (0).")
 	restingDesc    = series.Desc(namespace, "resting_namespaces", "The number of namespaces in which the engine rests because another field manager wrote the status of a Deployment.")
 	queueDepthDesc = series.Desc(namespace, "queue_depth", "The number of Deployments that wait for a worker.")
-	slowDesc       = series.Desc(namespace, "slow_requests", "The number of Deployments that a worker has been busy with for more than a second.")
+	slowDesc       = series.Desc(namespace, "slow_requests", "The number of Deployments that a worker has been busy with for more than a second, because a request hangs or a large Deployment waits for its turn.")
 	leftAloneDesc  = series.Desc(namespace, "objects_left_alone", "The number of objects that are left alone after an internal error.")
 	watchUpDesc    = series.Desc(namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 )

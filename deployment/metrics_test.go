@@ -89,10 +89,10 @@ deployment_engine_actions_total{action="status"} 0
 # HELP deployment_engine_rollouts_deadline_exceeded The number of Deployments whose rollout has exceeded its progress deadline.
 # TYPE deployment_engine_rollouts_deadline_exceeded gauge
 deployment_engine_rollouts_deadline_exceeded 1
-# HELP deployment_engine_rollouts_in_progress The number of Deployments whose rollout is not complete, except paused ones.
+# HELP deployment_engine_rollouts_in_progress The number of Deployments whose rollout is not complete or whose pods are not all available, except paused ones.
 # TYPE deployment_engine_rollouts_in_progress gauge
 deployment_engine_rollouts_in_progress 7
-# HELP deployment_engine_rollouts_not_begun The number of Deployments whose new ReplicaSet cannot be created.
+# HELP deployment_engine_rollouts_not_begun The number of Deployments whose new ReplicaSet cannot be created, so no progress deadline applies.
 # TYPE deployment_engine_rollouts_not_begun gauge
 deployment_engine_rollouts_not_begun 1
 # HELP deployment_engine_watch_up Whether a watch works (1) or is broken (0).

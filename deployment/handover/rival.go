@@ -10,15 +10,16 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-// The reasons of Events about the probe.
+// The reasons of Events, each with its type and when it is sent; docs/events.md is made from these comments.
 const (
-	reasonRival    = "RivalEngine"
+	// Warning: on the probe: the engine begins to stand by for another Deployment controller.
+	reasonRival = "RivalEngine"
+	// Normal: on the probe: the engine drives Deployments again.
 	reasonTookOver = "TookOver"
+	// Warning: another field manager has written the status of the Deployment, so the engine rests in the namespace until it
+	// has made sure that no other controller drives Deployments.
+	reasonForeignWrite = "ForeignStatusWrite"
 )
-
-// reasonForeignWrite is the reason of Events about Deployments whose status another field
-// manager writes.
-const reasonForeignWrite = "ForeignStatusWrite"
 
 // detection is what was detected of another field manager.
 type detection struct {

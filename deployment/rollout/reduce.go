@@ -19,8 +19,11 @@ import (
 // The reasons of Events about Deployments for which no plan can be made. The API server
 // rejects such Deployments, but may have accepted one in the past.
 const (
-	reasonSelectingAll    = "SelectingAll"
+	reasonSelectingAll = "SelectingAll"
+	// Warning: the selector is not valid or has more than 10,000 requirements and values, so the engine leaves the
+	// Deployment alone.
 	reasonInvalidSelector = "InvalidSelector"
+	// Warning: the strategy is not valid, so the engine leaves the Deployment alone.
 	reasonInvalidStrategy = "InvalidStrategy"
 )
 

@@ -2,7 +2,7 @@ package model
 
 import "time"
 
-// Budget says how far apart restarts must be, as docs/configuration.md describes it.
+// Budget says how far apart restarts must be, as docs/restarts.md describes it.
 type Budget struct {
 	// Free restarts in a row are not spaced out. The next one is spaced by Grace, at
 	// least a second, and each one after by twice as much, up to Limit. The row ends
