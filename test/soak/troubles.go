@@ -23,7 +23,7 @@ const (
 	denyingPolicy = "soak-hostile"
 )
 
-// troubles returns every kind of them (docs/reliability.md).
+// troubles returns every kind of them (docs/testing.md).
 func (t *tenant) troubles() []trouble {
 	return []trouble{
 		{"huge config edited", 2 * time.Second, t.all(t.makeConfig("huge", hugeKeys)), t.editConfig("huge")},
