@@ -88,6 +88,9 @@ func cell(text string) string {
 	return fileInText.ReplaceAllString(text, "`$0`")
 }
 
+// sentence returns a text with a capital at its beginning.
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
+
 // flagTable returns a table of the flags that one of the patterns matches.
 func flagTable(t *testing.T, patterns []string) string {
 	t.Helper()
@@ -162,7 +165,7 @@ func metricTable(t *testing.T, prefix string) string {
 		if values := valuesOf(family); len(values) > 0 {
 			labels += ": `" + strings.Join(values, "`, `") + "`"
 		}
-		rows = append(rows, fmt.Sprintf("`%s` | %s | %s | %s", name, strings.ToLower(family.GetType().String()), labels, cell(family.GetHelp())))
+		rows = append(rows, fmt.Sprintf("`%s` | %s | %s | %s", name, strings.ToLower(family.GetType().String()), labels, cell(sentence(strings.TrimPrefix(family.GetHelp(), "The number of ")))))
 	}
 	return table("Name | Type | Labels | Meaning", rows)
 }

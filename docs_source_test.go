@@ -46,7 +46,7 @@ func eventTable(t *testing.T, dirs []string) string {
 		eachParsed(t, dir, func(file string, parsed *ast.File) {
 			for name, reason := range reasonsIn(parsed) {
 				if kind, when, _ := strings.Cut(reason.comment, ": "); kind == "Normal" || kind == "Warning" {
-					rows = append(rows, fmt.Sprintf("`%s` | %s | %s", reason.text, kind, strings.ToUpper(when[:1])+cell(when[1:])))
+					rows = append(rows, fmt.Sprintf("`%s` | %s | %s", reason.text, kind, cell(sentence(when))))
 				} else if dir == "controller" && camelCase.MatchString(reason.text) {
 					t.Errorf("%s: the comment of %s does not say when this Event is sent", file, name)
 				}
