@@ -85,12 +85,6 @@ func reasonsIn(parsed *ast.File) map[string]reason {
 	return found
 }
 
-// loggingPackages are the packages of the program that log.
-var loggingPackages = []string{
-	".", "apiclient", "controller", "deployment", "deployment/handover",
-	"internal/election", "internal/logging", "internal/permissions", "internal/server", "quarantine", "statuspage", "watch",
-}
-
 // logTable returns a table of what is logged at the default verbosity. What a message means is taken from the old table.
 func logTable(t *testing.T, old string) string {
 	t.Helper()
@@ -99,8 +93,12 @@ func logTable(t *testing.T, old string) string {
 		meanings[row[1]] = strings.TrimSpace(row[2])
 	}
 	found := make(map[string][]string)
-	for _, dir := range loggingPackages {
-		eachParsed(t, dir, func(_ string, parsed *ast.File) {
+	for _, path := range packagesOfTheProgram(t) {
+		dir, isOurs := strings.CutPrefix(path+"/", "kubernetes-deployment-restart-controller/")
+		if !isOurs {
+			continue
+		}
+		eachParsed(t, "./"+dir, func(_ string, parsed *ast.File) {
 			ast.Inspect(parsed, func(node ast.Node) bool {
 				if call, isCall := node.(*ast.CallExpr); isCall {
 					if level, message := logged(call); message != "" {

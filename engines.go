@@ -11,13 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/apiclient"
 	"kubernetes-deployment-restart-controller/controller"
 	"kubernetes-deployment-restart-controller/deployment"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/election"
 	"kubernetes-deployment-restart-controller/internal/permissions"
-	"kubernetes-deployment-restart-controller/status"
-	"kubernetes-deployment-restart-controller/statuspage"
+	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/internal/statuspage"
 )
 
 // engine is one of the controllers of this program. The restart controller always

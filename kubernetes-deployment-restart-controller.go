@@ -25,7 +25,7 @@ import (
 	"kubernetes-deployment-restart-controller/internal/logging"
 	"kubernetes-deployment-restart-controller/internal/permissions"
 	"kubernetes-deployment-restart-controller/internal/server"
-	"kubernetes-deployment-restart-controller/statuspage"
+	"kubernetes-deployment-restart-controller/internal/statuspage"
 )
 
 const (

@@ -12,7 +12,7 @@ import (
 	"github.com/jessevdk/go-flags"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"kubernetes-deployment-restart-controller/values"
+	"kubernetes-deployment-restart-controller/internal/values"
 )
 
 // duration is the value of a flag: a number alone counts seconds.

@@ -6,7 +6,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/podtemplate"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // Fingerprint identifies a pod template by 128 bits of its [podtemplate.Sum]. It depends

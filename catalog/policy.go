@@ -10,7 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/internal/brief"
 )
 
 // FanOut is how a change of a config reaches the workloads that read it. The zero value leaves

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"kubernetes-deployment-restart-controller/values"
+	"kubernetes-deployment-restart-controller/internal/values"
 )
 
 // Hold is what prevents a patched workload from restarting its pods by itself.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // judged lets the controller judge all workloads.

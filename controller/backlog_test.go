@@ -13,7 +13,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/series"
+	"kubernetes-deployment-restart-controller/internal/series"
 )
 
 func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {

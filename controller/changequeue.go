@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
 
 // observedChange records that a config, or the workload itself, changed, as it concerns one

@@ -23,8 +23,8 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/custom"
-	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/internal/custom"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 // customWorld is an API server with one workload of a custom kind and its pods, and a controller that was asked for the kind.

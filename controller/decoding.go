@@ -1,8 +1,8 @@
 package controller
 
 import (
-	"kubernetes-deployment-restart-controller/custom"
-	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/custom"
+	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
 
 // heavy lets those wait for each other that decode JSON which no API server has decoded, if that takes much memory. The

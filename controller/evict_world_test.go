@@ -22,8 +22,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
-	"kubernetes-deployment-restart-controller/fairqueue"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // evictingWorld is a world whose Deployment a/web restarts by eviction. It has three pods of its own, and one of

@@ -3,7 +3,7 @@ package controller
 import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // reasonEviction says that a restart by eviction is under way, and that its next eviction waits.

@@ -11,10 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/fairqueue"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // These errors say what it means if the API server refuses a patch, or seems to, because of

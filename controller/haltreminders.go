@@ -8,7 +8,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // reminderPeriod is how often an Event reports again what lasts: a halt, a restart that is held, a pod that cannot be

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func BenchmarkPassTimeOver100000Holds(b *testing.B) {

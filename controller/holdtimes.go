@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // holdPeriod is how exactly it is known since when annotations hold restarts, if no managedFields say so.

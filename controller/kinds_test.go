@@ -21,9 +21,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 func TestStatefulSetsAndDaemonSetsAreReadLikeDeployments(t *testing.T) {

@@ -15,7 +15,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // twoLeaders returns the worlds of a leader and of a standby, which watch the same Deployments.

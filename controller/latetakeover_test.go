@@ -12,7 +12,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 // editedUnder edits the config: the leader acts, and its successor watches.

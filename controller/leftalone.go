@@ -4,10 +4,10 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/quarantine"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // The workloads that are enabled, but that no config change restarts: those with too many references, those that cannot be

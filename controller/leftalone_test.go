@@ -12,8 +12,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/quarantine"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // selecting lets the watch show a Deployment with a selector of so many bytes, which may be too many.

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // lostPermission is a permission without which workloads of a kind do not restart, as the last attempts at them show.

@@ -8,8 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/quarantine"
-	"kubernetes-deployment-restart-controller/series"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
+	"kubernetes-deployment-restart-controller/internal/series"
 )
 
 const namespace = "deployment_restart_controller"

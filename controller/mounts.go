@@ -5,11 +5,11 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/custom"
-	"kubernetes-deployment-restart-controller/quarantine"
-	"kubernetes-deployment-restart-controller/watch"
+	"kubernetes-deployment-restart-controller/internal/custom"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
+	"kubernetes-deployment-restart-controller/internal/watch"
 )
 
 // watchMounts watches what the Secrets Store CSI driver reports of the volumes that it has mounted.

@@ -20,7 +20,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/custom"
+	"kubernetes-deployment-restart-controller/internal/custom"
 )
 
 // mountingWorld is a world whose Deployments mount the class db: a/web in its pods web-1 and web-2, and a/api likewise.

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 // optIns knows which workloads count, from what they and their Namespaces say. It keeps those that may come to

@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/brief"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // ownObject is how the attempts go to read and write an object in which the controller keeps what must outlive a process.

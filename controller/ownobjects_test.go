@@ -10,7 +10,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T) {

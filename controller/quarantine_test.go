@@ -16,7 +16,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 // bomb is a log that panics when a message names an object. So one object makes the code

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
 
 func in(namespace, name string) catalog.WorkloadRef {

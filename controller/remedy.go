@@ -6,8 +6,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"kubernetes-deployment-restart-controller/brief"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // longestEventError is how many bytes of an Event's message describe an error. The rest of the

@@ -7,12 +7,12 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kubernetes-deployment-restart-controller/apiclient"
-	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
+	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/custom"
-	"kubernetes-deployment-restart-controller/status"
-	"kubernetes-deployment-restart-controller/watch"
+	"kubernetes-deployment-restart-controller/internal/custom"
+	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/internal/watch"
 )
 
 // resourceWatch follows one resource and passes what its watch shows to the controller. It

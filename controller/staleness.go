@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/series"
+	"kubernetes-deployment-restart-controller/internal/series"
 )
 
 const (

@@ -13,7 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/series"
+	"kubernetes-deployment-restart-controller/internal/series"
 )
 
 // countStale judges all workloads, one by one.

@@ -14,8 +14,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/status"
-	"kubernetes-deployment-restart-controller/statuspage"
+	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/internal/statuspage"
 )
 
 // statusOfMany returns the status page of a controller with so many workloads that read one config, all of which

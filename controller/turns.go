@@ -4,7 +4,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
 
 // turns holds workloads, each once, and hands them out in turns by namespace.

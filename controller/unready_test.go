@@ -7,7 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // A sync may cost no more for what else lives in the namespace.

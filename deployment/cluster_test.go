@@ -26,11 +26,11 @@ import (
 	"k8s.io/client-go/rest/fake"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/watch"
+	"kubernetes-deployment-restart-controller/internal/watch"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
-	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 // cluster plays the API server as far as the engine uses it: one namespace with

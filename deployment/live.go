@@ -15,7 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 

@@ -1,7 +1,7 @@
 package deployment
 
 import (
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 
 	"kubernetes-deployment-restart-controller/deployment/handover"
 )

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/watch"
+	"kubernetes-deployment-restart-controller/internal/watch"
 )
 
 const (

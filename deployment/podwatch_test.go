@@ -10,7 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"kubernetes-deployment-restart-controller/watch"
+	"kubernetes-deployment-restart-controller/internal/watch"
 )
 
 // podCluster is where pod watches are begun, each of which lists at once, or never.

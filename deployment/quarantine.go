@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
-	"kubernetes-deployment-restart-controller/quarantine"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 // reasonInternalError is the reason of Events about objects that are left alone.

@@ -7,9 +7,9 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 const (

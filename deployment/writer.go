@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/brief"
-	"kubernetes-deployment-restart-controller/watch"
+	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/watch"
 )
 
 // IsProbe reports whether a Deployment is the engine's own probe, which the engine does not

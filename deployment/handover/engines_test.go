@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
-	"kubernetes-deployment-restart-controller/watch"
+	"kubernetes-deployment-restart-controller/internal/watch"
 )
 
 // overlap is how long two engines may drive at a time: until the watch of the one has

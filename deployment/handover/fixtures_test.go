@@ -8,7 +8,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/deployment/deploymenttest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
-	"kubernetes-deployment-restart-controller/series"
+	"kubernetes-deployment-restart-controller/internal/series"
 )
 
 var (

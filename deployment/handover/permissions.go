@@ -1,6 +1,6 @@
 package handover
 
-import "kubernetes-deployment-restart-controller/apiclient"
+import "kubernetes-deployment-restart-controller/internal/apiclient"
 
 // Permissions returns the permissions that a [Monitor] needs in the namespace of its probe.
 func Permissions(namespace string) []apiclient.Permission {

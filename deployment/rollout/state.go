@@ -11,7 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/podtemplate"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // State is everything that a plan may look at. Plans do not modify it or what it

@@ -12,7 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/dump"
 
-	"kubernetes-deployment-restart-controller/podtemplate"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // HashLabel is the label that distinguishes the pods and ReplicaSets of different templates.

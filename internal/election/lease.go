@@ -15,9 +15,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/uuid"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/apiclient"
-	"kubernetes-deployment-restart-controller/brief"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
+	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // errHeldByOther means that another process holds the lease.

@@ -14,8 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/klog/v2"
 
-	"kubernetes-deployment-restart-controller/apiclient"
-	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
+	"kubernetes-deployment-restart-controller/internal/brief"
 )
 
 func TestTheClientLibraryNeverLogsResponses(t *testing.T) {

@@ -14,8 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/apiclient"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // Each missing permission is checked again after recheckPeriod, or in its turn if there are so many that this would be more than

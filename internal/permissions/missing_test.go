@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
-	"kubernetes-deployment-restart-controller/apiclient"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func TestMissingPermissionsAreToldWithWhatHelpsUntilTheyAreGranted(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // busy is a cluster in which everything happens at once.

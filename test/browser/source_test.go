@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"kubernetes-deployment-restart-controller/status"
-	"kubernetes-deployment-restart-controller/statuspage"
+	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/internal/statuspage"
 )
 
 // content is what the pages of a server show.

@@ -11,7 +11,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/custom"
+	"kubernetes-deployment-restart-controller/internal/custom"
 )
 
 // Target is a workload or a config by its resource, such as "deployments" or "configmaps", or by its custom kind, such as

@@ -12,9 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/custom"
+	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 

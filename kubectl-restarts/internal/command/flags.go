@@ -13,7 +13,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
-	"kubernetes-deployment-restart-controller/values"
+	"kubernetes-deployment-restart-controller/internal/values"
 )
 
 // list is the value of a flag that can be given several times, each time with one or several parts, as the controller

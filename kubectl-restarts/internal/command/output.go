@@ -10,7 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 	"sigs.k8s.io/yaml"
 
-	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/internal/brief"
 )
 
 // outputFlags choose the form of the result.

@@ -11,7 +11,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/window"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // Workload is a workload as the catalog would keep it, whether or not it is enabled.

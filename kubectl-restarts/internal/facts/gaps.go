@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // maxGaps is how many gaps are printed.

@@ -13,8 +13,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"kubernetes-deployment-restart-controller/apiclient"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // find returns how to ask the leader, and its name.

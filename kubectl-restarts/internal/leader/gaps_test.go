@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
-	"kubernetes-deployment-restart-controller/status"
-	"kubernetes-deployment-restart-controller/statuspage"
+	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/internal/statuspage"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

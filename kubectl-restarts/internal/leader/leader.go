@@ -21,7 +21,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // Place says where the leader is found.

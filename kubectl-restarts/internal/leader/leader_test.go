@@ -16,8 +16,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
-	"kubernetes-deployment-restart-controller/status"
-	"kubernetes-deployment-restart-controller/statuspage"
+	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/internal/statuspage"
 )
 
 var web = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "web"}

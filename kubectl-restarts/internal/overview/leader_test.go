@@ -11,7 +11,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func list[T any](items ...T) status.List[T] { return status.List[T]{Total: len(items), Items: items} }

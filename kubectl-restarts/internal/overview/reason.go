@@ -10,7 +10,7 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // The reasons of a table, which has a line for each workload, and what helps, below it.

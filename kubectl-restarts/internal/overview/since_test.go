@@ -7,7 +7,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"kubernetes-deployment-restart-controller/status"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func TestTheTablesSayWhatMayHaveBegunEarlier(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"strings"
 
-	"kubernetes-deployment-restart-controller/brief"
+	"kubernetes-deployment-restart-controller/internal/brief"
 )
 
 // Safe returns a text in one line, in which every character is visible; see [brief.Safe].

@@ -16,7 +16,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/rest/fake"
 
-	"kubernetes-deployment-restart-controller/apiclient"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
 // api is the client of the engine. It implements apiclient.Apps.

@@ -1,0 +1,105 @@
+package statuspage
+
+import (
+	"fmt"
+	"strings"
+
+	"kubernetes-deployment-restart-controller/internal/status"
+)
+
+// bar is a horizontal bar of segments, whose width is 100 together.
+type bar struct {
+	Label    string
+	Segments []segment
+}
+
+type segment struct {
+	Class    string
+	X, Width float64
+}
+
+// part is how much of a whole is in a state.
+type part struct {
+	class string
+	count int
+}
+
+func newBar(label string, whole int, parts ...part) bar {
+	b := bar{Label: label}
+	x := 0.0
+	for _, p := range parts {
+		if p.count <= 0 || whole <= 0 {
+			continue
+		}
+		width := min(100-x, 100*float64(p.count)/float64(whole))
+		b.Segments = append(b.Segments, segment{p.class, x, width})
+		x += width
+	}
+	return b
+}
+
+func fanOutBar(f status.FanOut) bar {
+	return newBar(f.Progress(), f.Total, part{"delivered", f.Delivered}, part{"rolling", f.Rolling}) // what waits is empty
+}
+
+// replicasBar shows one side of a rollout. Both sides have the same scale, so that one sees them trade pods.
+func replicasBar(r status.Replicas, of status.Rollout) bar {
+	label := fmt.Sprintf("%d available, %d more", r.Available, max(0, r.Present-r.Available))
+	whole := max(of.Wanted, of.New.Present, of.Old.Present, of.New.Wanted, of.Old.Wanted)
+	return newBar(label, whole, part{"delivered", r.Available}, part{"rolling", r.Present - r.Available})
+}
+
+const (
+	// maxSquares is how many squares a picture has at most, apart from one for each state that is rare.
+	maxSquares   = 400
+	squaresInRow = 40
+	squareSize   = 14
+)
+
+// grid is a picture of squares.
+type grid struct {
+	Label         string
+	Width, Height int
+	// Each is how many workloads a square stands for.
+	Each    int
+	Squares []square
+	Legend  []tile
+}
+
+type square struct {
+	Class string
+	X, Y  int
+}
+
+// readersGrid shows how many readers of a config are in which state.
+func readersGrid(states map[status.State]int) grid {
+	g := grid{Each: 1}
+	total := 0
+	for _, count := range states {
+		total += count
+	}
+	if total > maxSquares {
+		g.Each = (total + maxSquares - 1) / maxSquares
+	}
+	var labels []string
+	for _, state := range status.States {
+		count := states[state]
+		if count == 0 {
+			continue
+		}
+		labels = append(labels, fmt.Sprintf("%d %s", count, state))
+		g.Legend = append(g.Legend, tile{string(state), string(state), count})
+		for range max(1, count/g.Each) {
+			g.add(string(state))
+		}
+	}
+	g.Label = strings.Join(labels, ", ")
+	g.Width = min(len(g.Squares), squaresInRow) * squareSize
+	g.Height = (len(g.Squares) + squaresInRow - 1) / squaresInRow * squareSize
+	return g
+}
+
+func (g *grid) add(class string) {
+	i := len(g.Squares)
+	g.Squares = append(g.Squares, square{class, i % squaresInRow * squareSize, i / squaresInRow * squareSize})
+}
