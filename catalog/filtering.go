@@ -108,14 +108,21 @@ func (w *Workload) narrowing(references []Reference, config *Config) *narrowing 
 		return nil
 	}
 	if len(recorded) > 0 && recorded[0].NeedsMark && w.Applied.saysIgnored(ref) {
-		recorded = nil
-		if marked := config.markedAfter(); marked > w.RecordSeen || marked > 0 && !w.OwnRecord {
-			since = min(since, marked)
-		}
+		recorded, since = nil, min(since, w.markedSince(config, since))
 	}
 	n := narrowing{recorded: selections(recorded), since: since}
 	_, n.isRecorded = w.Applied.Checksums[ref]
 	return &n
+}
+
+// markedSince returns the moment from which on a config counted that the record lacks for want of a mark, as far as that is
+// known; otherwise the given moment.
+func (w *Workload) markedSince(config *Config, otherwise Sequence) Sequence {
+	switch marked := config.markedAfter(); {
+	case marked > w.RecordSeen, marked > 0 && !w.OwnRecord, marked == 0 && config.isMarked(): // 0 is before the first list
+		return marked
+	}
+	return otherwise
 }
 
 func isSameReference(a, b Reference) bool {

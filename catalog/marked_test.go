@@ -94,6 +94,17 @@ func TestAnEditThatCountedByAFormerFilterCountsAlthoughTheMarkCameLater(t *testi
 	}
 }
 
+func TestAnEditOfAConfigThatWasMarkedWhileNobodyWatchedCountsAlthoughTheFilterGoes(t *testing.T) {
+	s := beginUnmarked()
+	s.restartController(markedConfigMap("web", data{"key": "1"}))
+	s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("web", data{"key": "2"})), noonPlus(20))
+	delete(s.deployment.Annotations, reloaderSearch)
+	s.catalog.ObserveWorkload(s.reduced())
+	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != Restart {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTheKindsThatNeedAMarkAreInTheRecord(t *testing.T) {
 	for kinds, want := range map[Kinds]string{0: "{}", bothKinds: `{"marked":true}`, 1 << ConfigMap: `{"marked":"configmap"}`, 1 << Secret: `{"marked":"secret"}`} {
 		encoded, err := json.Marshal(Filter{Marked: kinds})
