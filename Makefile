@@ -181,7 +181,7 @@ test: bin/localcluster bin/helm bin/promtool build plugin bin/testreport ## Run 
 	  go test -C localcluster -json $(call packages_of,localcluster) && \
 	  echo '== end-to-end tests' && \
 	  go test -json -count=1 -p 1 ./test ./test/soak && \
-	  go test -json -count=1 -p 2 $$(go list ./test/... | grep -vE '/test(/soak)?$$') && \
+	  go test -json -count=1 -p 2 $$(go list ./test/... | grep -vE '/test(/soak|/documents)?$$') && \
 	  echo '== the status page in Chromium' && \
 	  go test -C test/browser -json -count=1 ./... ; } | bin/testreport
 
@@ -197,7 +197,7 @@ RACE_TEST = CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE)
 # The packages with simulations of very many histories and with bounds of memory, for which the race detector is too
 # slow and in which it has nothing to find: with it, they are shorter or left out.
 UNRACED_TEST = $(if $(RACE),go test $(1) ./catalog ./controller ./controller/gate ./deployment,true)
-UNIT_PACKAGES = $$(go list ./... | grep -v '^$(NAME)/test\(/\|$$\)')
+UNIT_PACKAGES = $$(go list ./... | grep -v '^$(NAME)/test\(/\|$$\)') ./test/documents
 
 # The packages of a module to vet, to lint and to test. Of the local cluster, only its own code: package main there is
 # two small files that import all of Kubernetes, and to look at them every tool first works through 2,400 packages.
@@ -227,7 +227,7 @@ check-tidy:
 .PHONY: check-docs
 check-docs:
 	@echo '== the tables in docs/ that are made from the code'
-	@go test -run '^TestTheGeneratedTables' .
+	@go test -run '^TestTheGeneratedTables' ./test/documents
 
 .PHONY: vet
 vet:
@@ -244,7 +244,7 @@ fmt: ## Format the Go code
 
 .PHONY: docs
 docs: ## Make the tables of flags, Events, metrics and log messages in docs/ from the code
-	@go test -run '^TestTheGeneratedTables' . -update
+	@go test -run '^TestTheGeneratedTables' ./test/documents -update
 
 .PHONY: fuzz
 fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, FLEETS, HISTORIES, DIFFERENTIALS)

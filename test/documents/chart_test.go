@@ -1,4 +1,4 @@
-package main
+package documents
 
 import (
 	"os"
@@ -17,7 +17,7 @@ func TestTheChartHasTheVersionOfTheController(t *testing.T) {
 	if err := yaml.Unmarshal(encoded, &chart); err != nil {
 		t.Fatal(err)
 	}
-	if chart.Version != version || chart.AppVersion != version {
+	if version := programVersion(t); chart.Version != version || chart.AppVersion != version {
 		t.Errorf("the chart has the version %s and the appVersion %s, the controller %s", chart.Version, chart.AppVersion, version)
 	}
 }

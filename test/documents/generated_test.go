@@ -1,4 +1,4 @@
-package main
+package documents
 
 import (
 	"flag"
@@ -7,7 +7,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,8 +15,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	dto "github.com/prometheus/client_model/go"
-
-	"kubernetes-deployment-restart-controller/internal/permissions"
 )
 
 // The tables of flags, Events, metrics and log messages in docs/ are made from the code. What a row says has one home:
@@ -95,8 +92,7 @@ func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] 
 func flagTable(t *testing.T, patterns []string) string {
 	t.Helper()
 	var rows []string
-	for field := range reflect.TypeFor[options]().Fields() {
-		tag := field.Tag
+	for _, tag := range programFlags(t) {
 		name := tag.Get("long")
 		if !slices.ContainsFunc(patterns, func(pattern string) bool { matches, _ := path.Match(pattern, name); return matches }) {
 			continue
@@ -118,10 +114,10 @@ func flagTable(t *testing.T, patterns []string) string {
 
 func TestEachFlagIsInOneTable(t *testing.T) {
 	page := readDocument(t, "docs/flags.md")
-	for field := range reflect.TypeFor[options]().Fields() {
-		name := field.Tag.Get("long")
+	for _, tag := range programFlags(t) {
+		name := tag.Get("long")
 		rows := regexp.MustCompile("(?m)^`--"+name+"`.* \\| .* \\| ").FindAllString(page, -1)
-		if name != "" && len(rows) != 1 {
+		if len(rows) != 1 {
 			t.Errorf("--%s is in %d tables of docs/flags.md", name, len(rows))
 		}
 	}
@@ -130,7 +126,7 @@ func TestEachFlagIsInOneTable(t *testing.T) {
 // exportedFamilies returns what /metrics has at the start, and without a sample what it has later, by name.
 func exportedFamilies(t *testing.T) map[string]*dto.MetricFamily {
 	t.Helper()
-	started, err := newRegistry(idleEngines(t), &permissions.Missing{}).Gather()
+	started, err := programRegistry(t).Gather()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -189,18 +185,20 @@ type desc struct {
 
 var descriptionOf = regexp.MustCompile(`^Desc\{fqName: "([a-z_]+)", help: (".*"), unit: "[^"]*", .*variableLabels: \{([a-z_,]*)\}\}$`)
 
+var buildInfoInSource = regexp.MustCompile(`Name: +"([a-z_]+_build_info)",\s+Help: +"([^"]+)"`)
+
 // described returns what the engines export, by name.
 func described(t *testing.T) map[string]desc {
 	t.Helper()
 	descs := make(chan *prometheus.Desc)
 	go func() {
 		defer close(descs)
-		for _, e := range idleEngines(t) {
-			e.Describe(descs)
+		for _, collector := range programCollectors(t) {
+			collector.Describe(descs)
 		}
-		(&permissions.Missing{}).Describe(descs)
 	}()
-	found := map[string]desc{"deployment_restart_controller_build_info": {"", []string{"version", "commit", "go_version"}}} // which is no engine's
+	buildInfo := buildInfoInSource.FindStringSubmatch(readDocument(t, module+".go"))
+	found := map[string]desc{buildInfo[1]: {buildInfo[2], []string{"version", "commit", "go_version"}}} // which is no engine's
 	for d := range descs {
 		parts := descriptionOf.FindStringSubmatch(d.String())
 		if parts == nil {

@@ -1,7 +1,6 @@
-package main
+package documents
 
 import (
-	"log/slog"
 	"os"
 	"regexp"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"k8s.io/client-go/rest"
 	"sigs.k8s.io/yaml"
 )
 
@@ -95,14 +93,4 @@ func TestTheAlertsAreAboutSeriesAndLabelsThatAreExported(t *testing.T) {
 			t.Errorf("%s is incomplete", rule.Alert)
 		}
 	}
-}
-
-func idleEngines(t *testing.T) engines {
-	t.Helper()
-	o := &options{ControllerNamespace: "own", DeploymentEngine: engineStandby, DeploymentWorkers: 1, KubeAPIQPS: 1, KubeAPIBurst: 1}
-	all, err := newEngines(o, &rest.Config{Host: "http://127.0.0.1:1"}, slog.New(slog.DiscardHandler))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return all
 }

@@ -1,4 +1,4 @@
-package main
+package documents
 
 import (
 	"fmt"
@@ -94,7 +94,7 @@ func logTable(t *testing.T, old string) string {
 	}
 	found := make(map[string][]string)
 	for _, path := range packagesOfTheProgram(t) {
-		dir, isOurs := strings.CutPrefix(path+"/", "kubernetes-deployment-restart-controller/")
+		dir, isOurs := strings.CutPrefix(path+"/", module+"/")
 		if !isOurs {
 			continue
 		}

@@ -1,4 +1,4 @@
-package main
+package documents
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package main
+package documents
 
 import (
 	"os"
@@ -15,9 +15,8 @@ func TestAnImageIsBuiltFromEachPackageOfTheProgram(t *testing.T) {
 		t.Fatal(err)
 	}
 	let := strings.Fields(string(encoded))
-	const module = "kubernetes-deployment-restart-controller/"
 	for _, path := range packagesOfTheProgram(t) {
-		name, isOurs := strings.CutPrefix(path, module)
+		name, isOurs := strings.CutPrefix(path, module+"/")
 		top, _, _ := strings.Cut(name, "/")
 		if isOurs && !slices.Contains(let, "!"+top+"/") {
 			t.Errorf(".dockerignore keeps %s out of the image's build", name)
