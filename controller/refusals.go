@@ -5,9 +5,9 @@ import (
 	"slices"
 	"time"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/brief"
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 

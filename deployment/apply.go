@@ -13,9 +13,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
+	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/brief"
-	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
 // statusSubresource is the part of a Deployment that its controller writes.

@@ -5,8 +5,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/deployment/handover"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
 func (e *Engine) newMonitor(options *Options, clients *apiclient.Clients) *handover.Monitor {

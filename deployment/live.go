@@ -15,8 +15,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
 
-	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
 // maxReviewed is how many ReplicaSets are read at most when some of them differ from the

@@ -7,8 +7,8 @@ import (
 
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
 // Writer applies plans as an [Engine] does, for a caller without watches and workers

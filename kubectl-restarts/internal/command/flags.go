@@ -12,8 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
 
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 	"kubernetes-deployment-restart-controller/internal/values"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // list is the value of a flag that can be given several times, each time with one or several parts, as the controller

@@ -12,10 +12,10 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/internal/custom"
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 const statusHelp = `Show which enabled workloads are not settled: those whose restart failed, is held, slowed or waits, and

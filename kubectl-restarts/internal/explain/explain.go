@@ -13,8 +13,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
 // Input is what the cluster shows.

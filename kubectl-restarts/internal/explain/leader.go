@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // FromLeader is what the leader of the controller answers: what it decides, and what its gate admits. Here it

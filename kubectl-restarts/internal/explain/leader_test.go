@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 )
 
 // asked lets the leader answer. What the cluster shows says otherwise: the settings differ from the record.

@@ -10,8 +10,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/window"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // Workload is a workload as the catalog would keep it, whether or not it is enabled.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // maxGaps is how many gaps are printed.

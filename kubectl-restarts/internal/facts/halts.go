@@ -11,8 +11,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // Halts are what the ConfigMap of halts says.

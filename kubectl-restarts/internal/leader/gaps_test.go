@@ -9,9 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/internal/statuspage"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
 )
 
 var noon = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

@@ -15,9 +15,9 @@ import (
 	"github.com/gorilla/websocket"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/internal/statuspage"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
 )
 
 var web = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "web"}

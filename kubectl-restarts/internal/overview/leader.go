@@ -12,9 +12,9 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // FromLeader is what the leader of the controller says is under way. It takes the place of what Events and

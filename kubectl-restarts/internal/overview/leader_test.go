@@ -9,9 +9,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func list[T any](items ...T) status.List[T] { return status.List[T]{Total: len(items), Items: items} }

@@ -15,9 +15,9 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)

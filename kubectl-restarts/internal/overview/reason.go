@@ -9,8 +9,8 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 	"kubernetes-deployment-restart-controller/internal/status"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // The reasons of a table, which has a line for each workload, and what helps, below it.

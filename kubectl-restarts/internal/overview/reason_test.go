@@ -10,9 +10,9 @@ import (
 	"k8s.io/cli-runtime/pkg/printers"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func TestARefusedRestartIsShownWithWhoRefusesItAndWhatHelps(t *testing.T) {
