@@ -129,7 +129,7 @@ func DecideByPods(view View, pods []Pod) Decision {
 	case len(decision.Causes) > 0:
 		return decision.with(Restart, reasonMissed(rotated))
 	case w.changedMethod() && slices.ContainsFunc(pods, w.isEarlier):
-		decision.nameCauses(w.Applied.LastCauses())
+		decision.nameCauses(w.interruptedCauses())
 		return decision.with(Restart, reasonInterrupted)
 	case w.Applied.Reverted != nil && w.lacksRecorded(sights):
 		return decision.with(Keep, "a restart was reverted, and a config that it was recorded with is gone")
@@ -150,12 +150,14 @@ func (d *Decision) verified(w *Workload, sights []sight) Decision {
 
 // newDecision returns a decision with what to record.
 func (v *View) newDecision(sights []sight) Decision {
-	without := Without{v.Workload.Filter(), v.ignored()}
 	staysAsRecorded := slices.ContainsFunc(sights, func(s sight) bool { return v.isOnlyRecorded(&s) })
+	checksums, filter := v.currentChecksums(sights, staysAsRecorded), v.Workload.Filter()
+	var lacking func(ConfigRef) bool
 	if staysAsRecorded {
-		without.Filter = v.Workload.Applied.filter()
+		filter = v.Workload.Applied.filter()
+		lacking = func(ref ConfigRef) bool { _, found := checksums[ref]; return !found }
 	}
-	return Decision{Checksums: v.currentChecksums(sights, staysAsRecorded).limitTo(int(v.Workload.Room)), Without: without}
+	return Decision{Without: Without{filter, v.ignored(lacking)}, Checksums: checksums.limitTo(int(v.Workload.Room))}
 }
 
 // reasonReadsNothing is the reason to leave a workload alone that no edit can restart.
@@ -207,7 +209,7 @@ func (d Decision) recorded(w *Workload, reason string) Decision {
 	}
 	r := &w.Applied
 	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Others && r.Checksums.Equal(d.Checksums) &&
-		d.Without == r.without() && !w.changedMethod()
+		d.Without == r.without() && !w.changedMethod() && !w.hadOtherFilter()
 	if !says {
 		return d.with(RecordOnly, reason)
 	}

@@ -158,6 +158,15 @@ func (w *Workload) withoutEvicted(pods []Pod) []Pod {
 
 const reasonInterrupted = "a restart by eviction was not over when the method changed"
 
+// interruptedCauses returns what that restart was for. No watch of this process need have shown it.
+func (w *Workload) interruptedCauses() []Cause {
+	causes := w.Applied.LastCauses()
+	for i := range causes {
+		causes[i].Moments, causes[i].Unnamed = []Sequence{0}, len(causes[i].Keys) == 0
+	}
+	return causes
+}
+
 // ObserveReplaced takes in that no pod is left from before the restart by eviction of the given workload, as a
 // read of its pods has shown.
 func (c *Catalog) ObserveReplaced(w *Workload) {

@@ -293,3 +293,18 @@ func TestAWorkloadThatRestartsItselfIsHeldWhileItsControllerDoesNothing(t *testi
 		}
 	}
 }
+
+func TestARestartAfterAChangeOfTheMethodIsForTheKeysOfTheEviction(t *testing.T) {
+	s := evicts()
+	s.config("web", data{"a": "2"}, 50)
+	s.write(t, Restart, 60, 60)
+	delete(s.deployment.Annotations, MethodAnnotation)
+	s.catalog.ObserveWorkload(s.reduced())
+	pod := startedAt(noonPlus(10))
+	pod.Created = noonPlus(10)
+	view, _ := s.catalog.View(deploymentRef("web"))
+	got := DecideByPods(view, []Pod{pod})
+	if next := got.RestartedFor(); len(got.Causes) != 1 || !slices.Equal(got.Causes[0].AllKeys(), []string{"a"}) || !slices.Equal(next[0].Keys, []string{"a"}) {
+		t.Errorf("for %+v, and the next record says %+v", got.Causes, next)
+	}
+}

@@ -331,3 +331,29 @@ func TestNoRestartIsLostForAConfigThatIsGoneWhileTheFilterChanges(t *testing.T) 
 		t.Errorf("recorded by %+v", got)
 	}
 }
+
+// A filter that comes back before it was recorded is recorded, so that a later change counts from itself.
+func TestAFilterThatCameBackIsRecordedAgain(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	s := begin(d)
+	d.Annotations[OnlyAnnotation] = "configmap/web:a"
+	s.listed(configMap("web", data{"a": "1", "b": "1"}))
+	s.recorded(10)
+	for _, only := range []string{"configmap/web:a,configmap/web:c", "configmap/web:a"} {
+		d.Annotations[OnlyAnnotation] = only
+		s.catalog.ObserveWorkload(s.reduced())
+	}
+	if got := s.decide(t); got.Outcome != RecordOnly {
+		t.Fatalf("the filter is back: %+v", got)
+	}
+	s.recorded(20)
+	s.config("web", data{"a": "1", "b": "2"}, 5000) // does not count
+	if got := s.decide(t); got.Outcome != Keep {
+		t.Fatalf("after an edit that does not count: %+v", got)
+	}
+	d.Annotations[OnlyAnnotation] = "configmap/web:a,configmap/web:b"
+	s.catalog.ObserveWorkload(s.reduced())
+	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != RecordOnly {
+		t.Errorf("the key counts from now on: %+v", got)
+	}
+}

@@ -61,19 +61,31 @@ func (w *Workload) followFilters(previous *Workload, moment Sequence) {
 // showed none.
 func (w *Workload) firstOtherFilter(previous *Workload, moment Sequence) (first Sequence) {
 	switch {
-	case previous != nil && previous.Filtering != nil && previous.Filtering.changed > 0:
-		first = previous.Filtering.changed
+	case previous != nil && previous.filterChanged() > 0:
+		first = previous.filterChanged()
 	case w.hasOtherFilter(), previous != nil && previous.Filter() != w.Filter():
 		first = moment
 	}
 	if w.Applied.Trusted && !w.hasOtherFilter() && w.RecordSeen >= first {
-		return 0 // the record has what counts since then
+		return 0
 	}
 	return first
 }
 
 // hasOtherFilter reports whether a trusted record was made by another filter than the present one.
 func (w *Workload) hasOtherFilter() bool { return w.Filtering != nil && w.Filtering.isOther }
+
+// hadOtherFilter reports whether the workload had another filter since a trusted record, and has that of the record again. What
+// happened in between is forgotten once the workload is recorded anew.
+func (w *Workload) hadOtherFilter() bool { return w.Applied.Trusted && !w.hasOtherFilter() && w.filterChanged() > 0 }
+
+// filterChanged returns [Filtering.changed], or 0 if the record has what counts since then.
+func (w *Workload) filterChanged() Sequence {
+	if w.Filtering == nil || w.Applied.Trusted && !w.hasOtherFilter() && w.RecordSeen >= w.Filtering.changed {
+		return 0
+	}
+	return w.Filtering.changed
+}
 
 // recordedReferences returns the references to a config that counted when the record was made.
 func (w *Workload) recordedReferences(ref ConfigRef) []Reference {
@@ -119,7 +131,8 @@ func (w *Workload) narrowing(references []Reference, config *Config) *narrowing 
 // known; otherwise the given moment.
 func (w *Workload) markedSince(config *Config, otherwise Sequence) Sequence {
 	switch marked := config.markedAfter(); {
-	case marked > w.RecordSeen, marked > 0 && !w.OwnRecord, marked == 0 && config.isMarked(): // 0 is before the first list
+	case marked == 0 && !config.isMarked():
+	case marked >= w.RecordSeen, !w.OwnRecord, marked == 0: // a mark of that moment came after it; 0 is before the first list
 		return marked
 	}
 	return otherwise

@@ -57,8 +57,9 @@ const (
 )
 
 // ignored returns what the record says about the configs that are ignored: their names, sorted and
-// separated by commas. A config that is gone stays ignored if the record says so.
-func (v *View) ignored() string {
+// separated by commas. A config that is gone stays ignored if the record says so. If the record is to cover what the present
+// one covers, so do those that it lacks; lacking is nil otherwise.
+func (v *View) ignored(lacking func(ConfigRef) bool) string {
 	var names []string
 	for ofOne := range runs(v.Workload.References, ofOneConfig) {
 		ref := ofOne[0].Config
@@ -66,7 +67,8 @@ func (v *View) ignored() string {
 		if ref.Kind.IsPerPod() {
 			continue // nobody can ignore it by an annotation of its own
 		}
-		if v.Workload.Ignores(config) || config == nil && v.Workload.Applied.saysIgnored(ref) {
+		stays := config == nil || lacking != nil && lacking(ref)
+		if v.Workload.Ignores(config) || stays && v.Workload.Applied.saysIgnored(ref) {
 			names = append(names, ref.NameWithin())
 		}
 	}

@@ -84,11 +84,13 @@ func (w *Workload) ignoredUntil(config *Config) Sequence {
 	if !w.needsMark(config.Ref) {
 		return until
 	}
-	switch changed, marked := w.Filtering.changed, config.markedAfter(); {
+	changed, marked := w.filterChanged(), config.markedAfter()
+	recorded := w.recordedReferences(config.Ref)
+	switch {
 	case changed == 0:
 		return max(until, marked)
-	case w.Applied.Trusted && !w.hasOtherFilter(): // the config may have counted by a filter in between
-		return max(until, min(marked, changed))
+	case w.Applied.Trusted && w.Applied.saysIgnored(config.Ref) && len(recorded) > 0 && recorded[0].NeedsMark:
+		return max(until, min(marked, changed)) // it may have counted by a filter in between
 	}
 	return until
 }

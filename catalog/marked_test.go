@@ -105,6 +105,68 @@ func TestAnEditOfAConfigThatWasMarkedWhileNobodyWatchedCountsAlthoughTheFilterGo
 	}
 }
 
+func TestAMarkThatCameWhileTheRecordWasWrittenIsLaterThanTheRecord(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	d.Annotations[reloaderSearch] = "true"
+	s := begin(d)
+	s.listed(configMap("web", data{"key": "1"}))
+	view, _ := s.catalog.View(deploymentRef("web"))
+	decision := Decide(view)
+	mark := func(content string, seconds float64) {
+		s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("web", data{"key": content})), noonPlus(seconds))
+	}
+	mark("1", 9)
+	writeRecordWithout(s.deployment, decision.Checksums, decision.Without, noonPlus(10))
+	s.catalog.ObserveWritten(s.reduced(), view.Sequence)
+	mark("2", 20)
+	delete(s.deployment.Annotations, reloaderSearch)
+	s.deployment.Annotations[OnlyAnnotation] = "configmap/web"
+	s.catalog.ObserveWorkload(s.reduced())
+	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != Restart {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestAnEditFromBeforeAMarkAndAnotherFilterDoesNotCount(t *testing.T) {
+	for _, filterFirst := range []bool{true, false} {
+		s := beginUnmarked()
+		s.config("web", data{"key": "2"}, 20)
+		filter := func() {
+			s.deployment.Annotations["configmaps.exclude.reloader.stakater.com/reload"] = "other"
+			s.catalog.ObserveWorkload(s.reduced())
+		}
+		if filterFirst {
+			filter()
+		}
+		s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("web", data{"key": "2"})), noonPlus(60))
+		if !filterFirst {
+			filter()
+		}
+		if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != RecordOnly {
+			t.Errorf("the filter changes first: %t: %+v", filterFirst, got)
+		}
+	}
+}
+
+// Another config is gone that only the former filter covers, so the record stays by that filter.
+func TestAConfigThatWasIgnoredForWantOfAMarkStaysSoInARecordByTheFormerFilter(t *testing.T) {
+	d := deployment(corev1.Container{Name: "app", EnvFrom: append(readsAll("web", false).EnvFrom, readsAll("z", false).EnvFrom...)})
+	d.Annotations[reloaderSearch] = "true"
+	s := begin(d)
+	s.listed(configMap("web", data{"key": "1"}), markedConfigMap("z", data{"a": "1", "b": "1"}))
+	s.recorded(10)
+	s.restartController(configMap("web", data{"key": "1"}))
+	s.config("web", data{"key": "2"}, 20)
+	s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("web", data{"key": "2"})), noonPlus(30))
+	delete(s.deployment.Annotations, reloaderSearch)
+	s.deployment.Annotations[IgnoreAnnotation] = "configmap/z:a,configmap/web:other"
+	s.catalog.ObserveWorkload(s.reduced())
+	s.recorded(40)
+	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome == Restart {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTheKindsThatNeedAMarkAreInTheRecord(t *testing.T) {
 	for kinds, want := range map[Kinds]string{0: "{}", bothKinds: `{"marked":true}`, 1 << ConfigMap: `{"marked":"configmap"}`, 1 << Secret: `{"marked":"secret"}`} {
 		encoded, err := json.Marshal(Filter{Marked: kinds})
