@@ -77,7 +77,9 @@ func (w *Workload) hasOtherFilter() bool { return w.Filtering != nil && w.Filter
 
 // hadOtherFilter reports whether the workload had another filter since a trusted record, and has that of the record again. What
 // happened in between is forgotten once the workload is recorded anew.
-func (w *Workload) hadOtherFilter() bool { return w.Applied.Trusted && !w.hasOtherFilter() && w.filterChanged() > 0 }
+func (w *Workload) hadOtherFilter() bool {
+	return w.Applied.Trusted && !w.hasOtherFilter() && w.filterChanged() > 0
+}
 
 // filterChanged returns [Filtering.changed], or 0 if the record has what counts since then.
 func (w *Workload) filterChanged() Sequence {
@@ -120,22 +122,27 @@ func (w *Workload) narrowing(references []Reference, config *Config) *narrowing 
 		return nil
 	}
 	if len(recorded) > 0 && recorded[0].NeedsMark && w.Applied.saysIgnored(ref) {
-		recorded, since = nil, min(since, w.markedSince(config, since))
+		recorded, since = nil, w.countedSince(config, since)
 	}
 	n := narrowing{recorded: selections(recorded), since: since}
 	_, n.isRecorded = w.Applied.Checksums[ref]
 	return &n
 }
 
-// markedSince returns the moment from which on a config counted that the record lacks for want of a mark, as far as that is
-// known; otherwise the given moment.
-func (w *Workload) markedSince(config *Config, otherwise Sequence) Sequence {
-	switch marked := config.markedAfter(); {
-	case marked == 0 && !config.isMarked():
-	case marked >= w.RecordSeen, !w.OwnRecord, marked == 0: // a mark of that moment came after it; 0 is before the first list
-		return marked
+// countedSince returns the moment from which on a config counted that the record lacks because it was ignored, as far as that
+// is known; otherwise the given moment.
+func (w *Workload) countedSince(config *Config, otherwise Sequence) Sequence {
+	marked, after := config.markedAfter(), config.countsAfter()
+	if marked == 0 && config.isMarked() {
+		return 0 // before the first list
 	}
-	return otherwise
+	since := otherwise
+	for _, began := range []Sequence{marked, after} {
+		if began > 0 && (began >= w.RecordSeen || !w.OwnRecord) { // what began at that moment came after the record
+			since = min(since, began)
+		}
+	}
+	return since
 }
 
 func isSameReference(a, b Reference) bool {

@@ -12,9 +12,9 @@ import (
 // isIgnored reports whether a config, which may be nil, is ignored.
 func (c *Config) isIgnored() bool { return c != nil && c.Policy != nil && c.Policy.Ignored }
 
-// countsAfter returns the moment after which edits of a config count; see [ConfigPolicy].
+// countsAfter returns the moment after which edits of a config, which may be nil, count; see [ConfigPolicy].
 func (c *Config) countsAfter() Sequence {
-	if c.Policy == nil {
+	if c == nil || c.Policy == nil {
 		return 0
 	}
 	return c.Policy.CountsAfter

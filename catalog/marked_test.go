@@ -167,6 +167,31 @@ func TestAConfigThatWasIgnoredForWantOfAMarkStaysSoInARecordByTheFormerFilter(t 
 	}
 }
 
+// The record lacks the config because it ignored itself, and not for want of a mark.
+func TestAnEditOfAMarkedConfigThatIsIgnoredNoLongerCountsAlthoughTheFilterGoes(t *testing.T) {
+	d := deployment(readsAll("web", false))
+	d.Annotations[reloaderSearch] = "true"
+	s := begin(d)
+	s.listed(configMap("web", data{"key": "1"}))
+	show := func(content, ignored string) {
+		cm := markedConfigMap("web", data{"key": content})
+		cm.Annotations[IgnoreAnnotation] = ignored
+		s.catalog.ObserveConfig(reducedConfigMap(cm), noonPlus(20))
+	}
+	show("1", "true")
+	view, _ := s.catalog.View(deploymentRef("web"))
+	decision := Decide(view)
+	writeRecordWithout(s.deployment, decision.Checksums, decision.Without, noonPlus(30))
+	s.catalog.ObserveWritten(s.reduced(), view.Sequence)
+	show("1", "false")
+	show("2", "false")
+	delete(s.deployment.Annotations, reloaderSearch)
+	s.catalog.ObserveWorkload(s.reduced())
+	if got := s.decide(t, startedAt(noonPlus(5))); got.Outcome != Restart {
+		t.Errorf("%+v", got)
+	}
+}
+
 func TestTheKindsThatNeedAMarkAreInTheRecord(t *testing.T) {
 	for kinds, want := range map[Kinds]string{0: "{}", bothKinds: `{"marked":true}`, 1 << ConfigMap: `{"marked":"configmap"}`, 1 << Secret: `{"marked":"secret"}`} {
 		encoded, err := json.Marshal(Filter{Marked: kinds})
