@@ -249,7 +249,9 @@ func union(references []Reference) Selection {
 		case keys.HasAll():
 			return keys
 		case !keys.ByRules:
-			names = append(names, keys.Names...)
+			if i == 0 || !isSameList(keys.Names, references[i-1].Keys.Names) {
+				names = append(names, keys.Names...)
+			}
 			continue
 		case len(lists) == 0:
 			rules = keys.Names
@@ -266,5 +268,8 @@ func union(references []Reference) Selection {
 	}
 	return Selection{Names: names, DataOnly: all.DataOnly}
 }
+
+// isSameList reports whether two lists are one in memory, as those of containers are that read the keys which a filter lists.
+func isSameList(a, b []string) bool { return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0] }
 
 func isTrue(b *bool) bool { return b != nil && *b }

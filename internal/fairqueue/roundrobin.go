@@ -33,8 +33,10 @@ func (r *RoundRobin[T]) Add(namespace string, item T) {
 func (r *RoundRobin[T]) Next() T {
 	namespace := r.namespaces[0]
 	r.namespaces = r.namespaces[1:]
-	item, rest := r.waiting[namespace][0], r.waiting[namespace][1:]
-	if len(rest) > 0 {
+	waiting := r.waiting[namespace]
+	item := waiting[0]
+	clear(waiting[:1]) // what is handed out does not stay in memory with the others
+	if rest := waiting[1:]; len(rest) > 0 {
 		r.waiting[namespace] = rest
 		r.namespaces = append(r.namespaces, namespace)
 	} else {
