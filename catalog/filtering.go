@@ -129,20 +129,16 @@ func (w *Workload) narrowing(references []Reference, config *Config) *narrowing 
 	return &n
 }
 
-// countedSince returns the moment from which on a config counted that the record lacks because it was ignored, as far as that
-// is known; otherwise the given moment.
+// countedSince returns the moment from which on a config counted that the record lacks for want of a mark, as far as that is
+// known; otherwise the given moment.
 func (w *Workload) countedSince(config *Config, otherwise Sequence) Sequence {
-	marked, after := config.markedAfter(), config.countsAfter()
-	if marked == 0 && config.isMarked() {
-		return 0 // before the first list
+	switch marked := config.markedAfter(); {
+	case config.isMarked(): // it may have ignored itself, too; 0 is before the first list
+		return min(otherwise, max(marked, config.countsAfter()))
+	case marked > 0 && (marked >= w.RecordSeen || !w.OwnRecord): // what began at that moment came after the record
+		return min(otherwise, marked)
 	}
-	since := otherwise
-	for _, began := range []Sequence{marked, after} {
-		if began > 0 && (began >= w.RecordSeen || !w.OwnRecord) { // what began at that moment came after the record
-			since = min(since, began)
-		}
-	}
-	return since
+	return otherwise
 }
 
 func isSameReference(a, b Reference) bool {

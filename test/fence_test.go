@@ -180,34 +180,6 @@ func (s *scene) letDelete(thief kubernetes.Interface, resource string) {
 	})
 }
 
-// The permissions for the upgrade are to patch ReplicaSets and ControllerRevisions.
-func TestTheFenceLetsAnAccountWithoutTheEngineOnlyRemoveAnnotationsOfReplicaSets(t *testing.T) {
-	s := newSceneApart(t)
-	app := s.run("app", podOf())
-	s.awaitRollout(app)
-	sets, err := s.client.AppsV1().ReplicaSets(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + app.name})
-	s.must(err)
-	rs := sets.Items[0].Name
-	patch := func(client kubernetes.Interface, body string) error {
-		_, err := client.AppsV1().ReplicaSets(s.namespace).Patch(t.Context(), rs, types.MergePatchType, []byte(body), metav1.PatchOptions{})
-		return err
-	}
-	const record = "com.xing.deployment-restart.applied-config-checksums"
-	s.must(patch(s.client, `{"metadata":{"annotations":{"`+record+`":"{}"}}}`))
-	thief := s.stolenToken()
-	s.awaitFence(func(_ context.Context, body string) error { return patch(thief, body) })
-	s.letDelete(thief, "replicasets")
-	for _, p := range []fencedPatch{
-		{"scales a ReplicaSet", `{"spec":{"replicas":0}}`, "nothing of a ReplicaSet but annotations"},
-		{"gives a ReplicaSet away", `{"metadata":{"ownerReferences":[` + nobody + `]}}`, "nothing of a ReplicaSet but annotations"},
-		{"orphans a ReplicaSet", `{"metadata":{"ownerReferences":null}}`, "nothing of a ReplicaSet but annotations"},
-		{"changes an annotation", `{"metadata":{"annotations":{"` + record + `":"{1}"}}}`, "nothing of a ReplicaSet but annotations"},
-		{"removes an annotation", `{"metadata":{"annotations":{"` + record + `":null}}}`, ""},
-	} {
-		s.requireFenced(p.name, p.denial, patch(thief, p.patch))
-	}
-}
-
 // requireFenced reports an error unless the answer to a write is the denial, or there is no denial
 // if that is empty.
 func (s *scene) requireFenced(name, denial string, err error) {
