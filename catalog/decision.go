@@ -152,10 +152,12 @@ func (d *Decision) verified(w *Workload, sights []sight) Decision {
 func (v *View) newDecision(sights []sight) Decision {
 	staysAsRecorded := slices.ContainsFunc(sights, func(s sight) bool { return v.isOnlyRecorded(&s) })
 	checksums, filter := v.currentChecksums(sights, staysAsRecorded), v.Workload.Filter()
-	var lacking func(ConfigRef) bool
 	if staysAsRecorded {
 		filter = v.Workload.Applied.filter()
-		lacking = func(ref ConfigRef) bool { _, found := checksums[ref]; return !found }
+	}
+	lacking := func(ref ConfigRef) bool {
+		_, found := checksums[ref]
+		return staysAsRecorded && !found
 	}
 	return Decision{Without: Without{filter, v.ignored(lacking)}, Checksums: checksums.limitTo(int(v.Workload.Room))}
 }

@@ -66,7 +66,7 @@ func (w *Workload) firstOtherFilter(previous *Workload, moment Sequence) (first 
 	case w.hasOtherFilter(), previous != nil && previous.Filter() != w.Filter():
 		first = moment
 	}
-	if w.Applied.Trusted && !w.hasOtherFilter() && w.RecordSeen >= first {
+	if w.coversSince(first) {
 		return 0
 	}
 	return first
@@ -83,10 +83,15 @@ func (w *Workload) hadOtherFilter() bool {
 
 // filterChanged returns [Filtering.changed], or 0 if the record has what counts since then.
 func (w *Workload) filterChanged() Sequence {
-	if w.Filtering == nil || w.Applied.Trusted && !w.hasOtherFilter() && w.RecordSeen >= w.Filtering.changed {
+	if w.Filtering == nil || w.coversSince(w.Filtering.changed) {
 		return 0
 	}
 	return w.Filtering.changed
+}
+
+// coversSince reports whether a trusted record was made by the present filter, and not before a moment.
+func (w *Workload) coversSince(moment Sequence) bool {
+	return w.Applied.Trusted && !w.hasOtherFilter() && w.RecordSeen >= moment
 }
 
 // recordedReferences returns the references to a config that counted when the record was made.

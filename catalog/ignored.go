@@ -57,8 +57,8 @@ const (
 )
 
 // ignored returns what the record says about the configs that are ignored: their names, sorted and
-// separated by commas. A config that is gone stays ignored if the record says so. If the record is to cover what the present
-// one covers, so do those that it lacks; lacking is nil otherwise.
+// separated by commas. A config that is gone stays ignored if the record says so. So does one for which lacking returns true:
+// the record is to cover what the present one covers, and lacks it.
 func (v *View) ignored(lacking func(ConfigRef) bool) string {
 	var names []string
 	for ofOne := range runs(v.Workload.References, ofOneConfig) {
@@ -67,7 +67,7 @@ func (v *View) ignored(lacking func(ConfigRef) bool) string {
 		if ref.Kind.IsPerPod() {
 			continue // nobody can ignore it by an annotation of its own
 		}
-		stays := config == nil || lacking != nil && lacking(ref)
+		stays := config == nil || lacking(ref)
 		if v.Workload.Ignores(config) || stays && v.Workload.Applied.saysIgnored(ref) {
 			names = append(names, ref.NameWithin())
 		}

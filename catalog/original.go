@@ -61,7 +61,7 @@ func OriginalDigest(object metav1.Object) (Checksum, error) {
 func (v *View) UnsettledByOriginal() []ConfigRef { return v.unsettledByOriginal(v.sights()) }
 
 func (v *View) unsettledByOriginal(sights []sight) []ConfigRef {
-	if v.Originals != nil {
+	if v.Originals != nil || v.Workload.Applied.Original == nil {
 		return nil
 	}
 	var unsettled []ConfigRef
