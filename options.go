@@ -17,7 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/controller"
 	"kubernetes-deployment-restart-controller/controller/window"
 	"kubernetes-deployment-restart-controller/internal/custom"
@@ -77,10 +79,10 @@ type options struct {
 	LeaderElectRenewDeadline duration `long:"leader-elect-renew-deadline" env:"LEADER_ELECT_RENEW_DEADLINE" default:"10s" description:"How long a leader tries to renew its lease before it gives up"`
 	LeaderElectRetryPeriod   duration `long:"leader-elect-retry-period" env:"LEADER_ELECT_RETRY_PERIOD" default:"2s" description:"Time between two attempts to get or renew the lease"`
 
-	window    window.Window       // of RestartWindow
-	groups    []catalog.ConfigRef // of FanOutGroups
-	selector  labels.Selector     // of NamespaceSelector, nil if there is none
-	workloads []custom.Kind       // of Workloads
+	window    window.Window     // of RestartWindow
+	groups    []names.ConfigRef // of FanOutGroups
+	selector  labels.Selector   // of NamespaceSelector, nil if there is none
+	workloads []custom.Kind     // of Workloads
 }
 
 // errHelp carries the help text that the user asked for.
@@ -204,7 +206,7 @@ func (o *options) validateFanOut() error {
 // fanOut returns how restarts that are due are held back.
 func (o *options) fanOut() controller.FanOutOptions {
 	return controller.FanOutOptions{
-		Gradual: o.FanOut == string(catalog.Gradual), Limit: o.FanOutLimit, Failures: o.FanOutFailures, Groups: o.groups, Window: o.window,
+		Gradual: o.FanOut == string(policy.Gradual), Limit: o.FanOutLimit, Failures: o.FanOutFailures, Groups: o.groups, Window: o.window,
 	}
 }
 
@@ -218,9 +220,9 @@ func (o *options) validateRequests() error {
 	return nil
 }
 
-// configKinds returns the kinds that --configs selects; empty means all.
-func (o *options) configKinds() []catalog.ConfigKind {
-	return map[string][]catalog.ConfigKind{"configmaps": {catalog.ConfigMap}, "secrets": {catalog.Secret}}[o.Configs]
+// ConfigKinds returns the kinds that --configs selects; empty means all.
+func (o *options) configKinds() []names.ConfigKind {
+	return map[string][]names.ConfigKind{"configmaps": {names.ConfigMap}, "secrets": {names.Secret}}[o.Configs]
 }
 
 // The values of --deployment-engine.
@@ -274,7 +276,7 @@ func (o *options) validateOptIns() error {
 		}
 	}
 	for _, name := range o.Understood {
-		if dialect := catalog.Dialect(name); dialect != catalog.Reloader && dialect != catalog.Wave {
+		if dialect := optin.Dialect(name); dialect != optin.Reloader && dialect != optin.Wave {
 			return fmt.Errorf("--understand %q is not a tool whose annotations can count; write reloader or wave", name)
 		}
 	}
@@ -298,18 +300,18 @@ func (o *options) validateWorkloads() error {
 }
 
 // optIns returns which workloads count besides those that opt in themselves.
-func (o *options) optIns() catalog.OptInRules {
-	return catalog.OptInRules{
+func (o *options) optIns() optin.Rules {
+	return optin.Rules{
 		ByNamespace: o.NamespaceAnnotations, ByDefault: o.EnableByDefault, Named: o.Namespaces,
 		Selector: o.selector, Ignored: o.IgnoredNamespaces, Dialects: o.dialects(),
 	}
 }
 
 // dialects returns the tools whose annotations count, each once.
-func (o *options) dialects() []catalog.Dialect {
-	var dialects []catalog.Dialect
+func (o *options) dialects() []optin.Dialect {
+	var dialects []optin.Dialect
 	for _, name := range o.Understood {
-		dialects = append(dialects, catalog.Dialect(name))
+		dialects = append(dialects, optin.Dialect(name))
 	}
 	slices.Sort(dialects)
 	return slices.Compact(dialects)

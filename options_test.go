@@ -10,7 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
@@ -122,7 +122,7 @@ func TestOptionsComeFromTheEnvironmentUnlessGiven(t *testing.T) {
 	if got := strings.Join(o.Namespaces, " "); got != "a b" {
 		t.Errorf("namespaces: %s", got)
 	}
-	if got := o.optIns().Dialects; !slices.Equal(got, []catalog.Dialect{catalog.Reloader, catalog.Wave}) {
+	if got := o.optIns().Dialects; !slices.Equal(got, []optin.Dialect{optin.Reloader, optin.Wave}) {
 		t.Errorf("understood: %v", got)
 	}
 	if !o.drivesDeployments() || o.DeploymentWorkers != 3 {

@@ -6,6 +6,11 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/catalogtest"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
 
 // Edits of a large config in a loop must not delay others: what is done while
@@ -13,13 +18,13 @@ import (
 func TestAnEditOfManyKeysIsPreparedBeforeTheCatalogIsLocked(t *testing.T) {
 	const n, runs = 10000, 10
 	c := New()
-	c.ObserveConfig(NewConfigMap(configMap("large", manyKeys(n, "0"))), noon)
-	previous := c.config(configMapRef("large"))
-	var edits []*arrival
+	c.ObserveConfig(content.NewConfigMap(objecttest.ConfigMap("large", objecttest.ManyKeys(n, "0"))), objecttest.Noon)
+	previous := c.config(objecttest.ConfigMapRef("large"))
+	var edits []*content.Arrival
 	for i := range runs + 1 { // AllocsPerRun runs once more
-		a := newArrival(NewConfigMap(configMap("large", manyKeys(n, fmt.Sprint(i+1)))), noon, false)
-		a.compare(previous, nil, nil)
-		previous = a.config
+		a := content.NewArrival(content.NewConfigMap(objecttest.ConfigMap("large", objecttest.ManyKeys(n, fmt.Sprint(i+1)))), objecttest.Noon, false)
+		a.Compare(previous, nil, nil)
+		previous = a.Config
 		edits = append(edits, a)
 	}
 	allocations := testing.AllocsPerRun(runs, func() {
@@ -41,20 +46,20 @@ func TestAnEditOfManyKeysIsPreparedBeforeTheCatalogIsLocked(t *testing.T) {
 // forgotten, by another watch.
 func TestAConfigThatIsForgottenWhileItsSuccessorArrivesIsNotCompared(t *testing.T) {
 	c := New()
-	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
-	c.ObserveConfig(NewConfigMap(configMap("web", data{"a": "1"})), noon)
-	c.ForgetConfig(configMapRef("web"), noon)
-	made := configMap("web", data{"a": "2"})
-	made.ManagedFields = []metav1.ManagedFieldsEntry{owns("kubectl", noonPlus(50), "f:data/f:a")}
-	a := newArrival(NewConfigMap(made), noonPlus(60), false)
+	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))))
+	c.ObserveConfig(content.NewConfigMap(objecttest.ConfigMap("web", objecttest.Data{"a": "1"})), objecttest.Noon)
+	c.ForgetConfig(objecttest.ConfigMapRef("web"), objecttest.Noon)
+	made := objecttest.ConfigMap("web", objecttest.Data{"a": "2"})
+	made.ManagedFields = []metav1.ManagedFieldsEntry{objecttest.Owns("kubectl", objecttest.NoonPlus(50), "f:data/f:a")}
+	a := content.NewArrival(content.NewConfigMap(made), objecttest.NoonPlus(60), false)
 	c.arrive(a)
-	c.ForgetWorkload(deploymentRef("web"))
+	c.ForgetWorkload(objecttest.DeploymentRef("web"))
 	c.moment++
 	if c.putConfig(a) {
 		t.Error("it is news to nobody")
 	}
-	want := []Edit{{Key: "a", At: noonPlus(50), Writer: "kubectl"}}
-	if diff := cmp.Diff(want, c.config(configMapRef("web")).Edits, cmp.AllowUnexported(Edit{})); diff != "" {
+	want := []annotation.Edit{{Key: "a", At: objecttest.NoonPlus(50), Writer: "kubectl"}}
+	if diff := cmp.Diff(want, c.config(objecttest.ConfigMapRef("web")).Edits, cmp.AllowUnexported(annotation.Edit{})); diff != "" {
 		t.Errorf("edits (-want +got):\n%s", diff)
 	}
 	if configs, _ := c.Size(); configs != 1 {

@@ -11,21 +11,30 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/catalogtest"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/objecttest"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // model is the catalog as one would write it without an index, and without a
 // thought for its cost: every question is answered by looking at everything.
 type model struct {
-	moment    Sequence
-	complete  Sequence
-	configs   map[ConfigRef]Config // deleted ones that are referenced included
-	workloads map[WorkloadRef]Workload
+	moment    names.Sequence
+	complete  names.Sequence
+	configs   map[names.ConfigRef]content.Config // deleted ones that are referenced included
+	workloads map[names.WorkloadRef]workload.Workload
 }
 
-func (m *model) referenced(ref ConfigRef) bool { return len(m.referencing(ref)) > 0 }
+func (m *model) referenced(ref names.ConfigRef) bool { return len(m.referencing(ref)) > 0 }
 
-func (m *model) referencing(ref ConfigRef) []WorkloadRef {
-	var found []WorkloadRef
+func (m *model) referencing(ref names.ConfigRef) []names.WorkloadRef {
+	var found []names.WorkloadRef
 	for name, workload := range m.workloads {
 		for _, reference := range workload.References {
 			if reference.Config == ref {
@@ -46,7 +55,7 @@ func (m *model) sweep() {
 	}
 }
 
-func (m *model) putConfig(config Config, at time.Time, listed, first bool) (news bool) {
+func (m *model) putConfig(config content.Config, at time.Time, listed, first bool) (news bool) {
 	previous, known := m.configs[config.Ref]
 	exists := known && !previous.Deleted
 	news = (!exists || !cmp.Equal(previous.Keys, config.Keys)) && m.referenced(config.Ref)
@@ -58,8 +67,8 @@ func (m *model) putConfig(config Config, at time.Time, listed, first bool) (news
 		config.Edits = m.edits(previous, config, at)
 		isDated := previous.Deleted && !listed && int64(config.Created) <= at.Unix()
 		for i := range config.Edits {
-			if edit := &config.Edits[i]; isDated && edit.Seen == m.moment && hasKey(config.Keys, edit.Key) {
-				edit.dated = config.Created
+			if edit := &config.Edits[i]; isDated && edit.Seen == m.moment && content.HasKey(config.Keys, edit.Key) {
+				edit.Dated = config.Created
 			}
 		}
 	}
@@ -74,8 +83,8 @@ func (m *model) putConfig(config Config, at time.Time, listed, first bool) (news
 
 // edits is the last edit of every key that the two contents do not share, and
 // of every other key what was known before.
-func (m *model) edits(previous, present Config, at time.Time) []Edit {
-	before, after, last := map[string]Key{}, map[string]Key{}, map[string]Edit{}
+func (m *model) edits(previous, present content.Config, at time.Time) []annotation.Edit {
+	before, after, last := map[string]names.Key{}, map[string]names.Key{}, map[string]annotation.Edit{}
 	for _, edit := range previous.Edits {
 		last[edit.Key] = edit
 	}
@@ -85,22 +94,22 @@ func (m *model) edits(previous, present Config, at time.Time) []Edit {
 	for _, key := range present.Keys {
 		after[key.Name] = key
 	}
-	for _, keys := range []map[string]Key{before, after} {
+	for _, keys := range []map[string]names.Key{before, after} {
 		for name := range keys {
 			if before[name] != after[name] {
-				isData := func(key Key) bool { return key.Name != "" && !key.Binary }
-				last[name] = Edit{Key: name, At: at, Seen: m.moment, binary: !isData(before[name]) && !isData(after[name]) && (last[name].Key == "" || last[name].binary)}
+				isData := func(key names.Key) bool { return key.Name != "" && !key.Binary }
+				last[name] = annotation.Edit{Key: name, At: at, Seen: m.moment, Binary: !isData(before[name]) && !isData(after[name]) && (last[name].Key == "" || last[name].Binary)}
 			}
 		}
 	}
-	var edits []Edit
+	var edits []annotation.Edit
 	for _, edit := range last {
 		edits = append(edits, edit)
 	}
 	return edits
 }
 
-func (m *model) removeConfig(ref ConfigRef) (gone bool) {
+func (m *model) removeConfig(ref names.ConfigRef) (gone bool) {
 	config, found := m.configs[ref]
 	exists := found && !config.Deleted
 	if found {
@@ -112,7 +121,7 @@ func (m *model) removeConfig(ref ConfigRef) (gone bool) {
 	return exists && isReferenced
 }
 
-func (m *model) putWorkload(workload Workload, templateSeen, shown Sequence) (news bool) {
+func (m *model) putWorkload(workload workload.Workload, templateSeen, shown names.Sequence) (news bool) {
 	previous, known := m.workloads[workload.Ref]
 	if known && previous.UID != workload.UID {
 		m.removeWorkload(workload.Ref)
@@ -143,7 +152,7 @@ func (m *model) putWorkload(workload Workload, templateSeen, shown Sequence) (ne
 	return news
 }
 
-func (m *model) removeWorkload(ref WorkloadRef) (known bool) {
+func (m *model) removeWorkload(ref names.WorkloadRef) (known bool) {
 	_, known = m.workloads[ref]
 	delete(m.workloads, ref)
 	m.sweep()
@@ -160,19 +169,19 @@ func (m *model) size() (configs, workloads int) {
 }
 
 var (
-	someConfigs = []ConfigRef{
-		{ConfigMap, "a", "x"}, {ConfigMap, "a", "y"}, {ConfigMap, "b", "x"}, {Secret, "a", "x"},
+	someConfigs = []names.ConfigRef{
+		{Kind: names.ConfigMap, Namespace: "a", Name: "x"}, {Kind: names.ConfigMap, Namespace: "a", Name: "y"}, {Kind: names.ConfigMap, Namespace: "b", Name: "x"}, {Kind: names.Secret, Namespace: "a", Name: "x"},
 	}
-	someWorkloads = []WorkloadRef{
-		{Deployment, "a", "w"}, {Deployment, "a", "v"}, {StatefulSet, "a", "w"}, {Deployment, "b", "w"},
+	someWorkloads = []names.WorkloadRef{
+		{Kind: names.Deployment, Namespace: "a", Name: "w"}, {Kind: names.Deployment, Namespace: "a", Name: "v"}, {Kind: names.StatefulSet, Namespace: "a", Name: "w"}, {Kind: names.Deployment, Namespace: "b", Name: "w"},
 	}
 )
 
-func drawConfig(t *rapid.T, ref ConfigRef) Config {
-	config := Config{Ref: ref, Created: uint32(noonPlus(float64(rapid.IntRange(0, 9).Draw(t, "created"))).Unix())}
+func drawConfig(t *rapid.T, ref names.ConfigRef) content.Config {
+	config := content.Config{Ref: ref, Created: uint32(objecttest.NoonPlus(float64(rapid.IntRange(0, 9).Draw(t, "created"))).Unix())}
 	for _, name := range []string{"k1", "k2", "k3"} {
 		if version := rapid.IntRange(0, 2).Draw(t, name); version > 0 {
-			config.Keys = append(config.Keys, Key{Name: name, Checksum: Checksum(version), Binary: name == "k3"})
+			config.Keys = append(config.Keys, names.Key{Name: name, Checksum: names.Checksum(version), Binary: name == "k3"})
 		}
 	}
 	return config
@@ -180,22 +189,22 @@ func drawConfig(t *rapid.T, ref ConfigRef) Config {
 
 // drawWorkload draws one of four templates, and the references apart from it: templates
 // with one fingerprint need not be equal.
-func drawWorkload(t *rapid.T, ref WorkloadRef, version int) Workload {
-	template := rapid.IntRange(0, 3).Draw(t, "template")
-	workload := Workload{
+func drawWorkload(t *rapid.T, ref names.WorkloadRef, version int) workload.Workload {
+	pod := rapid.IntRange(0, 3).Draw(t, "template")
+	workload := workload.Workload{
 		Ref: ref, UID: types.UID(rapid.SampledFrom([]string{"1", "1", "1", "2"}).Draw(t, "uid")),
 		ResourceVersion: strconv.Itoa(version),
-		Template:        Fingerprint{byte(template)},
-		PodTemplate:     Fingerprint{byte(template), byte(rapid.IntRange(0, 1).Draw(t, "restarts"))},
-		Applied: AppliedState{
-			Checksums: Checksums{someConfigs[0]: Checksum(rapid.IntRange(0, 1).Draw(t, "recorded"))},
+		Template:        record.Fingerprint{byte(pod)},
+		PodTemplate:     record.Fingerprint{byte(pod), byte(rapid.IntRange(0, 1).Draw(t, "restarts"))},
+		Applied: record.AppliedState{
+			Checksums: record.Checksums{someConfigs[0]: names.Checksum(rapid.IntRange(0, 1).Draw(t, "recorded"))},
 			Trusted:   rapid.Bool().Draw(t, "trusted"),
 		},
 		Idle: rapid.Bool().Draw(t, "idle"),
 	}
 	references := rapid.SampledFrom([][]int{{}, {0}, {0, 0, 1}, {1, 2, 3}}).Draw(t, "references")
 	for _, i := range references {
-		workload.References = append(workload.References, Reference{Config: someConfigs[i], Container: "app"})
+		workload.References = append(workload.References, template.Reference{Config: someConfigs[i], Container: "app"})
 	}
 	return workload
 }
@@ -203,24 +212,24 @@ func drawWorkload(t *rapid.T, ref WorkloadRef, version int) Workload {
 func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := New()
-		m := &model{configs: map[ConfigRef]Config{}, workloads: map[WorkloadRef]Workload{}}
+		m := &model{configs: map[names.ConfigRef]content.Config{}, workloads: map[names.WorkloadRef]workload.Workload{}}
 		version, listed := 100, false
-		now := noon
+		now := objecttest.Noon
 		tick := func() time.Time {
 			now = now.Add(time.Second)
 			m.moment++
 			return now
 		}
-		config := func() ConfigRef { return rapid.SampledFrom(someConfigs).Draw(t, "config") }
-		workload := func() WorkloadRef { return rapid.SampledFrom(someWorkloads).Draw(t, "workload") }
+		config := func() names.ConfigRef { return rapid.SampledFrom(someConfigs).Draw(t, "config") }
+		w := func() names.WorkloadRef { return rapid.SampledFrom(someWorkloads).Draw(t, "workload") }
 		namespace := func() string { return rapid.SampledFrom([]string{"", "a", "b"}).Draw(t, "namespace") }
 		inScope := func(scope, namespace string) bool { return scope == "" || scope == namespace }
 
 		listConfigs := func(first bool) {
-			at, kind, scope := tick(), rapid.SampledFrom([]ConfigKind{ConfigMap, Secret}).Draw(t, "kind"), namespace()
+			at, kind, scope := tick(), rapid.SampledFrom([]names.ConfigKind{names.ConfigMap, names.Secret}).Draw(t, "kind"), namespace()
 			m.moment-- // each of the list has one of its own
-			var list []Config
-			var want, missing, wantGone []ConfigRef
+			var list []content.Config
+			var want, missing, wantGone []names.ConfigRef
 			for _, ref := range someConfigs {
 				if ref.Kind != kind || !inScope(scope, ref.Namespace) {
 					continue
@@ -247,12 +256,12 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 			if first {
 				m.complete = m.moment
 			}
-			got, gone := listConfigs(c, kind, scope, listOf(list...), at, first)
+			got, gone := listConfigs(c, kind, scope, objecttest.ListOf(list...), at, first)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("news of list (-want +got):\n%s", diff)
 			}
-			slices.SortFunc(gone, compareConfigRefs)
-			slices.SortFunc(wantGone, compareConfigRefs)
+			slices.SortFunc(gone, names.CompareConfigRefs)
+			slices.SortFunc(wantGone, names.CompareConfigRefs)
 			if diff := cmp.Diff(wantGone, gone, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("gone from list (-want +got):\n%s", diff)
 			}
@@ -270,7 +279,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				ref := config()
 				tick()
 				m.removeConfig(ref)
-				c.ForgetConfig(ref, noon)
+				c.ForgetConfig(ref, objecttest.Noon)
 			},
 			"list configs for the first time": func(t *rapid.T) {
 				if listed || len(m.configs) > 0 {
@@ -282,14 +291,14 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 			"list configs": func(*rapid.T) { listConfigs(false) },
 			"observe workload": func(t *rapid.T) {
 				version++
-				workload := drawWorkload(t, workload(), version)
+				workload := drawWorkload(t, w(), version)
 				tick()
 				if got, want := c.ObserveWorkload(workload), m.putWorkload(workload, m.moment, m.moment); got != want {
 					t.Fatalf("news: %v, want %v", got, want)
 				}
 			},
 			"observe stale workload": func(t *rapid.T) {
-				ref := workload()
+				ref := w()
 				if known, found := m.workloads[ref]; !found || known.UID == "" {
 					t.Skip()
 				}
@@ -299,10 +308,10 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				}
 			},
 			"observe written": func(t *rapid.T) {
-				ref := workload()
+				ref := w()
 				version++
 				written := drawWorkload(t, ref, version)
-				decided := Sequence(rapid.Uint64Range(0, uint64(m.moment)).Draw(t, "decided"))
+				decided := names.Sequence(rapid.Uint64Range(0, uint64(m.moment)).Draw(t, "decided"))
 				if known, found := m.workloads[ref]; found && known.UID == written.UID {
 					tick()
 					m.putWorkload(written, m.moment, m.moment)
@@ -313,7 +322,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				c.ObserveWritten(written, decided)
 			},
 			"observe read": func(t *rapid.T) {
-				ref := workload()
+				ref := w()
 				version++
 				read := drawWorkload(t, ref, version)
 				if known, found := m.workloads[ref]; found && known.UID == read.UID {
@@ -323,13 +332,13 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 				c.ObserveRead(read)
 			},
 			"observe written too late": func(t *rapid.T) {
-				c.ObserveWritten(drawWorkload(t, workload(), rapid.IntRange(1, 100).Draw(t, "version")), 1)
+				c.ObserveWritten(drawWorkload(t, w(), rapid.IntRange(1, 100).Draw(t, "version")), 1)
 			},
 			"list workloads": func(t *rapid.T) {
 				shown := m.moment
-				kind, scope := rapid.SampledFrom([]WorkloadKind{Deployment, StatefulSet}).Draw(t, "kind"), namespace()
-				var list []Workload
-				var want, gone []WorkloadRef
+				kind, scope := rapid.SampledFrom([]names.WorkloadKind{names.Deployment, names.StatefulSet}).Draw(t, "kind"), namespace()
+				var list []workload.Workload
+				var want, gone []names.WorkloadRef
 				for _, ref := range someWorkloads {
 					switch {
 					case ref.Kind != kind || !inScope(scope, ref.Namespace):
@@ -346,21 +355,21 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 						want = append(want, workload.Ref)
 					}
 				}
-				gone = slices.DeleteFunc(gone, func(ref WorkloadRef) bool { _, known := m.workloads[ref]; return !known })
+				gone = slices.DeleteFunc(gone, func(ref names.WorkloadRef) bool { _, known := m.workloads[ref]; return !known })
 				for _, ref := range gone {
 					m.moment++
 					m.removeWorkload(ref)
 				}
-				gotNews, gotGone := listWorkloads(c, kind, scope, listOf(list...), shown)
+				gotNews, gotGone := listWorkloads(c, kind, scope, objecttest.ListOf(list...), shown)
 				if diff := cmp.Diff(want, gotNews, cmpopts.EquateEmpty()); diff != "" {
 					t.Fatalf("news of list (-want +got):\n%s", diff)
 				}
-				if diff := cmp.Diff(gone, gotGone, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b WorkloadRef) bool { return a.String() < b.String() })); diff != "" {
+				if diff := cmp.Diff(gone, gotGone, cmpopts.EquateEmpty(), cmpopts.SortSlices(func(a, b names.WorkloadRef) bool { return a.String() < b.String() })); diff != "" {
 					t.Fatalf("gone from list (-want +got):\n%s", diff)
 				}
 			},
 			"forget workload": func(t *rapid.T) {
-				ref := workload()
+				ref := w()
 				tick()
 				if got, want := c.ForgetWorkload(ref), m.removeWorkload(ref); got != want {
 					t.Fatalf("known: %v, want %v", got, want)
@@ -373,16 +382,16 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 
 func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 	inAnyOrder := []cmp.Option{
-		cmpopts.EquateEmpty(), cmp.AllowUnexported(Edit{}, Past{}),
-		cmpopts.SortSlices(func(a, b WorkloadRef) bool { return a.String() < b.String() }),
-		cmpopts.SortSlices(func(a, b Edit) bool { return a.Key < b.Key }),
+		cmpopts.EquateEmpty(), cmp.AllowUnexported(annotation.Edit{}, content.Past{}),
+		cmpopts.SortSlices(func(a, b names.WorkloadRef) bool { return a.String() < b.String() }),
+		cmpopts.SortSlices(func(a, b annotation.Edit) bool { return a.Key < b.Key }),
 	}
 	configs, workloads := c.Size()
 	wantConfigs, wantWorkloads := m.size()
 	if configs != wantConfigs || workloads != wantWorkloads {
 		t.Fatalf("size %d and %d, want %d and %d", configs, workloads, wantConfigs, wantWorkloads)
 	}
-	var all []WorkloadRef
+	var all []names.WorkloadRef
 	for _, ref := range someWorkloads {
 		workload, found := m.workloads[ref]
 		view, got := c.View(ref)
@@ -393,7 +402,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 			continue
 		}
 		all = append(all, ref)
-		want := View{Workload: &workload, Configs: map[ConfigRef]*Config{}, Sequence: m.moment, Complete: m.complete}
+		want := View{Workload: &workload, Configs: map[names.ConfigRef]*content.Config{}, Sequence: m.moment, Complete: m.complete}
 		for _, reference := range workload.References {
 			if config, found := m.configs[reference.Config]; found {
 				want.Configs[reference.Config] = &config
@@ -408,7 +417,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 		t.Fatalf("workloads (-want +got):\n%s", diff)
 	}
 	for _, ref := range someConfigs {
-		if diff := cmp.Diff(m.referencing(ref), refsOf(c.WorkloadsReferencing(ref)), inAnyOrder...); diff != "" {
+		if diff := cmp.Diff(m.referencing(ref), catalogtest.RefsOf(c.WorkloadsReferencing(ref)), inAnyOrder...); diff != "" {
 			t.Fatalf("workloads that reference %s (-want +got):\n%s", ref, diff)
 		}
 	}
@@ -417,20 +426,20 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 func TestADeletedConfigIsKeptOnlyWhileItIsReferenced(t *testing.T) {
 	kept := func(c *Catalog) int { return c.configs.size }
 	c := New()
-	web := NewConfigMap(configMap("web", map[string]string{"a": "1"}))
-	c.ObserveConfig(web, noon)
-	c.ForgetConfig(web.Ref, noon)
+	web := content.NewConfigMap(objecttest.ConfigMap("web", map[string]string{"a": "1"}))
+	c.ObserveConfig(web, objecttest.Noon)
+	c.ForgetConfig(web.Ref, objecttest.Noon)
 	if kept(c) != 0 {
 		t.Error("a config that nobody references is kept")
 	}
-	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
-	c.ObserveConfig(web, noon)
-	c.ForgetConfig(web.Ref, noon)
-	c.ForgetConfig(web.Ref, noon)
+	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))))
+	c.ObserveConfig(web, objecttest.Noon)
+	c.ForgetConfig(web.Ref, objecttest.Noon)
+	c.ForgetConfig(web.Ref, objecttest.Noon)
 	if configs, _ := c.Size(); kept(c) != 1 || configs != 0 {
 		t.Errorf("%d kept, %d counted, want one that does not count", kept(c), configs)
 	}
-	c.ForgetWorkload(deploymentRef("web"))
+	c.ForgetWorkload(objecttest.DeploymentRef("web"))
 	if configs, _ := c.Size(); kept(c) != 0 || configs != 0 {
 		t.Errorf("%d kept, %d counted after the last reference is gone", kept(c), configs)
 	}
@@ -438,51 +447,51 @@ func TestADeletedConfigIsKeptOnlyWhileItIsReferenced(t *testing.T) {
 
 func TestTheFirstListChangesNothingAndALaterOneDoes(t *testing.T) {
 	c := New()
-	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
-	web := configMap("web", map[string]string{"a": "1", "b": "1", "c": "1"})
-	if news, _ := listConfigs(c, ConfigMap, "", listOf(NewConfigMap(web)), noon, true); len(news) > 0 {
+	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))))
+	web := objecttest.ConfigMap("web", map[string]string{"a": "1", "b": "1", "c": "1"})
+	if news, _ := listConfigs(c, names.ConfigMap, "", objecttest.ListOf(content.NewConfigMap(web)), objecttest.Noon, true); len(news) > 0 {
 		t.Errorf("first list: news of %v", news)
 	}
-	if news, _ := listConfigs(c, ConfigMap, "", listOf(NewConfigMap(web)), noonPlus(1), false); len(news) > 0 {
+	if news, _ := listConfigs(c, names.ConfigMap, "", objecttest.ListOf(content.NewConfigMap(web)), objecttest.NoonPlus(1), false); len(news) > 0 {
 		t.Errorf("the same list again: news of %v", news)
 	}
 	web.Data = map[string]string{"a": "2", "b": "2"}
-	web.ManagedFields = append(web.ManagedFields, owns("kubectl", noonPlus(30), "f:data/f:a"), owns("late", noonPlus(90), "f:data/f:b"))
-	other := NewConfigMap(configMap("other", nil))
-	news, _ := listConfigs(c, ConfigMap, "", listOf(NewConfigMap(web), other), noonPlus(60), false)
-	if diff := cmp.Diff([]ConfigRef{configMapRef("web")}, news); diff != "" {
+	web.ManagedFields = append(web.ManagedFields, objecttest.Owns("kubectl", objecttest.NoonPlus(30), "f:data/f:a"), objecttest.Owns("late", objecttest.NoonPlus(90), "f:data/f:b"))
+	other := content.NewConfigMap(objecttest.ConfigMap("other", nil))
+	news, _ := listConfigs(c, names.ConfigMap, "", objecttest.ListOf(content.NewConfigMap(web), other), objecttest.NoonPlus(60), false)
+	if diff := cmp.Diff([]names.ConfigRef{objecttest.ConfigMapRef("web")}, news); diff != "" {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}
-	view, _ := c.View(deploymentRef("web"))
-	want := []Edit{
-		{Key: "a", At: noonPlus(30), Seen: 4, Writer: "kubectl", dated: uint32(noonPlus(30).Unix())}, // as its managed fields show
-		{Key: "b", At: noonPlus(60), Seen: 4, Writer: "late"},                                        // they show a time in the future
-		{Key: "c", At: noonPlus(60), Seen: 4},                                                        // gone, without a trace
+	view, _ := c.View(objecttest.DeploymentRef("web"))
+	want := []annotation.Edit{
+		{Key: "a", At: objecttest.NoonPlus(30), Seen: 4, Writer: "kubectl", Dated: uint32(objecttest.NoonPlus(30).Unix())}, // as its managed fields show
+		{Key: "b", At: objecttest.NoonPlus(60), Seen: 4, Writer: "late"},                                                   // they show a time in the future
+		{Key: "c", At: objecttest.NoonPlus(60), Seen: 4},                                                                   // gone, without a trace
 	}
-	if diff := cmp.Diff(want, view.Configs[configMapRef("web")].Edits, cmp.AllowUnexported(Edit{})); diff != "" {
+	if diff := cmp.Diff(want, view.Configs[objecttest.ConfigMapRef("web")].Edits, cmp.AllowUnexported(annotation.Edit{})); diff != "" {
 		t.Errorf("edits (-want +got):\n%s", diff)
 	}
 }
 
 func TestAConfigThatComesBackAppearsAgain(t *testing.T) {
 	c := New()
-	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", true)))) // moment 1
-	web := configMap("web", map[string]string{"a": "1"})
-	c.ObserveConfig(NewConfigMap(web), noon)
+	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", true)))) // moment 1
+	web := objecttest.ConfigMap("web", map[string]string{"a": "1"})
+	c.ObserveConfig(content.NewConfigMap(web), objecttest.Noon)
 	web.Data["a"] = "2"
-	c.ObserveConfig(NewConfigMap(web), noonPlus(10)) // moment 3
-	c.ForgetConfig(configMapRef("web"), noon)
-	web.CreationTimestamp.Time = noonPlus(60)
+	c.ObserveConfig(content.NewConfigMap(web), objecttest.NoonPlus(10)) // moment 3
+	c.ForgetConfig(objecttest.ConfigMapRef("web"), objecttest.Noon)
+	web.CreationTimestamp.Time = objecttest.NoonPlus(60)
 	web.Data["b"] = "1"
-	if !c.ObserveConfig(NewConfigMap(web), noonPlus(60)) { // moment 5
+	if !c.ObserveConfig(content.NewConfigMap(web), objecttest.NoonPlus(60)) { // moment 5
 		t.Error("no news")
 	}
-	view, _ := c.View(deploymentRef("web"))
-	want := &Config{
-		Ref: configMapRef("web"), Keys: NewConfigMap(web).Keys, Created: uint32(noonPlus(60).Unix()), Appeared: 5,
-		Edits: []Edit{{Key: "a", At: noonPlus(10), Seen: 3}, {Key: "b", At: noonPlus(60), Seen: 5, dated: uint32(noonPlus(60).Unix())}},
+	view, _ := c.View(objecttest.DeploymentRef("web"))
+	want := &content.Config{
+		Ref: objecttest.ConfigMapRef("web"), Keys: content.NewConfigMap(web).Keys, Created: uint32(objecttest.NoonPlus(60).Unix()), Appeared: 5,
+		Edits: []annotation.Edit{{Key: "a", At: objecttest.NoonPlus(10), Seen: 3}, {Key: "b", At: objecttest.NoonPlus(60), Seen: 5, Dated: uint32(objecttest.NoonPlus(60).Unix())}},
 	}
-	if diff := cmp.Diff(want, view.Configs[configMapRef("web")], cmp.AllowUnexported(Edit{})); diff != "" {
+	if diff := cmp.Diff(want, view.Configs[objecttest.ConfigMapRef("web")], cmp.AllowUnexported(annotation.Edit{})); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
 	}
 }
@@ -496,7 +505,7 @@ func TestResourceVersionsOrderWorkloads(t *testing.T) {
 		// Not comparable: any other one is taken for newer.
 		{"10", "", true}, {"", "", false}, {"x", "y", true}, {"x", "x", false},
 	} {
-		if got := IsLaterVersion(test.observed, test.known); got != test.want {
+		if got := workload.IsLaterVersion(test.observed, test.known); got != test.want {
 			t.Errorf("%q after %q is newer: %v", test.observed, test.known, got)
 		}
 	}
@@ -505,12 +514,12 @@ func TestResourceVersionsOrderWorkloads(t *testing.T) {
 func TestWhatAKeyChangedLastIsNeverDatedTooEarly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := New()
-		c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
+		c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))))
 		data := map[string]string{}
 		last := map[string]time.Time{}
-		c.ObserveConfig(NewConfigMap(configMap("web", data)), noon)
+		c.ObserveConfig(content.NewConfigMap(objecttest.ConfigMap("web", data)), objecttest.Noon)
 		for i := range rapid.IntRange(1, 100).Draw(t, "edits") {
-			now := noonPlus(float64(i))
+			now := objecttest.NoonPlus(float64(i))
 			for range rapid.IntRange(1, 5).Draw(t, "at once") {
 				key := strconv.Itoa(rapid.IntRange(0, 99).Draw(t, "key"))
 				if _, found := data[key]; found {
@@ -519,25 +528,25 @@ func TestWhatAKeyChangedLastIsNeverDatedTooEarly(t *testing.T) {
 					data[key] = fmt.Sprint(i)
 				}
 			}
-			before, _ := c.View(deploymentRef("web"))
-			present := NewConfigMap(configMap("web", data))
-			for _, key := range changedKeys(before.Configs[present.Ref].Keys, present.Keys) {
+			before, _ := c.View(objecttest.DeploymentRef("web"))
+			present := content.NewConfigMap(objecttest.ConfigMap("web", data))
+			for _, key := range content.ChangedKeys(before.Configs[present.Ref].Keys, present.Keys) {
 				last[key] = now
 			}
 			c.ObserveConfig(present, now)
 		}
-		view, _ := c.View(deploymentRef("web"))
-		edits := view.Configs[configMapRef("web")].Edits
-		if bound := len(data) + maxLostKeys + 1; len(edits) > bound {
+		view, _ := c.View(objecttest.DeploymentRef("web"))
+		edits := view.Configs[objecttest.ConfigMapRef("web")].Edits
+		if bound := len(data) + content.MaxLostKeys + 1; len(edits) > bound {
 			t.Fatalf("%d edits are kept, at most %d should", len(edits), bound)
 		}
 		for key, at := range last {
-			selection := Selection{Names: []string{key}}
-			if !slices.ContainsFunc(edits, func(edit Edit) bool { return edit.concerns(selection) && !edit.At.Before(at) }) {
+			selection := template.Selection{Names: []string{key}}
+			if !slices.ContainsFunc(edits, func(edit annotation.Edit) bool { return content.Concerns(edit, selection) && !edit.At.Before(at) }) {
 				t.Fatalf("key %s changed at %v, but the edits are %+v", key, at, edits)
 			}
 			// While the config has a key, its edit is known exactly.
-			if _, found := data[key]; found && !slices.ContainsFunc(edits, func(edit Edit) bool { return edit.Key == key && edit.At.Equal(at) }) {
+			if _, found := data[key]; found && !slices.ContainsFunc(edits, func(edit annotation.Edit) bool { return edit.Key == key && edit.At.Equal(at) }) {
 				t.Fatalf("key %s changed at %v, but the edits are %+v", key, at, edits)
 			}
 		}
@@ -546,17 +555,17 @@ func TestWhatAKeyChangedLastIsNeverDatedTooEarly(t *testing.T) {
 
 func TestTheEditsOfAConfigThatAlwaysGetsNewKeysStayFew(t *testing.T) {
 	c := New()
-	c.ObserveWorkload(mustWorkload(deployment(readsAll("web", false))))
+	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))))
 	for i := range 1000 {
-		c.ObserveConfig(NewConfigMap(configMap("web", map[string]string{fmt.Sprintf("%04d", i): ""})), noonPlus(float64(i)))
+		c.ObserveConfig(content.NewConfigMap(objecttest.ConfigMap("web", map[string]string{fmt.Sprintf("%04d", i): ""})), objecttest.NoonPlus(float64(i)))
 	}
-	view, _ := c.View(deploymentRef("web"))
-	edits := view.Configs[configMapRef("web")].Edits
-	if len(edits) != maxLostKeys+2 { // one of unknown keys, the lost ones, the present one
+	view, _ := c.View(objecttest.DeploymentRef("web"))
+	edits := view.Configs[objecttest.ConfigMapRef("web")].Edits
+	if len(edits) != content.MaxLostKeys+2 { // one of unknown keys, the lost ones, the present one
 		t.Fatalf("%d edits", len(edits))
 	}
 	// Key 0966 was the last to be folded: it was lost at second 967.
-	if want := (Edit{At: noonPlus(967), Seen: 969, onlyLost: true}); edits[0] != want {
+	if want := (annotation.Edit{At: objecttest.NoonPlus(967), Seen: 969, OnlyLost: true}); edits[0] != want {
 		t.Errorf("the oldest are %+v, want %+v", edits[0], want)
 	}
 }
@@ -564,12 +573,12 @@ func TestTheEditsOfAConfigThatAlwaysGetsNewKeysStayFew(t *testing.T) {
 // A warning is due for each.
 func TestARecordThatIsUnreadableInAnotherWayIsNews(t *testing.T) {
 	c := New()
-	d := deployment(readsAll("web", false))
+	d := objecttest.Deployment(objecttest.ReadsAll("web", false))
 	observe := func(version, checksums string) bool {
-		d.ResourceVersion, d.Annotations[ChecksumsAnnotation] = version, checksums
-		return c.ObserveWorkload(mustWorkload(d))
+		d.ResourceVersion, d.Annotations[annotation.ChecksumsAnnotation] = version, checksums
+		return c.ObserveWorkload(catalogtest.MustWorkload(d))
 	}
-	writeRecord(d, Checksums{}, noon)
+	catalogtest.WriteRecord(d, record.Checksums{}, objecttest.Noon)
 	observe("1", "{}")
 	got := []bool{observe("2", "{"), observe("3", "{"), observe("4", `{"web":""}`)}
 	if want := []bool{true, false, true}; !slices.Equal(got, want) {
@@ -579,76 +588,76 @@ func TestARecordThatIsUnreadableInAnotherWayIsNews(t *testing.T) {
 
 func TestAViewStaysAsItWas(t *testing.T) {
 	c := New()
-	d := deployment(readsAll("web", false))
-	c.ObserveWorkload(mustWorkload(d))
+	d := objecttest.Deployment(objecttest.ReadsAll("web", false))
+	c.ObserveWorkload(catalogtest.MustWorkload(d))
 	observe := func(a, b string, seconds float64) {
-		c.ObserveConfig(NewConfigMap(configMap("web", map[string]string{"a": a, "b": b})), noonPlus(seconds))
+		c.ObserveConfig(content.NewConfigMap(objecttest.ConfigMap("web", map[string]string{"a": a, "b": b})), objecttest.NoonPlus(seconds))
 	}
 	other := *d
 	other.Name = "another"
-	c.ObserveWorkload(mustWorkload(&other))
+	c.ObserveWorkload(catalogtest.MustWorkload(&other))
 	observe("1", "1", 0)
 	observe("2", "2", 10)
-	view, _ := c.View(deploymentRef("web"))
-	referencing := c.WorkloadsReferencing(configMapRef("web"))
-	config := *view.Configs[configMapRef("web")]
+	view, _ := c.View(objecttest.DeploymentRef("web"))
+	referencing := c.WorkloadsReferencing(objecttest.ConfigMapRef("web"))
+	config := *view.Configs[objecttest.ConfigMapRef("web")]
 	config.Edits, config.Keys = slices.Clone(config.Edits), slices.Clone(config.Keys)
-	want := View{Workload: pointer(*view.Workload), Configs: map[ConfigRef]*Config{config.Ref: &config}, Sequence: view.Sequence, Complete: view.Complete}
-	want.Past = map[ConfigRef][]Past{config.Ref: slices.Clone(view.Past[config.Ref])}
+	want := View{Workload: objecttest.Pointer(*view.Workload), Configs: map[names.ConfigRef]*content.Config{config.Ref: &config}, Sequence: view.Sequence, Complete: view.Complete}
+	want.Past = map[names.ConfigRef][]content.Past{config.Ref: slices.Clone(view.Past[config.Ref])}
 
 	observe("3", "2", 20)
-	c.ForgetConfig(configMapRef("web"), noon)
+	c.ForgetConfig(objecttest.ConfigMapRef("web"), objecttest.Noon)
 	d.ResourceVersion = "2"
-	c.ObserveWritten(mustWorkload(d), 1)
-	c.ForgetWorkload(deploymentRef("web"))
-	if want := []WorkloadRef{deploymentRef("web"), deploymentRef("another")}; !slices.Equal(refsOf(referencing), want) {
+	c.ObserveWritten(catalogtest.MustWorkload(d), 1)
+	c.ForgetWorkload(objecttest.DeploymentRef("web"))
+	if want := []names.WorkloadRef{objecttest.DeploymentRef("web"), objecttest.DeploymentRef("another")}; !slices.Equal(catalogtest.RefsOf(referencing), want) {
 		t.Errorf("referencing: %v, want %v", referencing, want)
 	}
-	if diff := cmp.Diff(want, view, cmp.AllowUnexported(Edit{}, Past{})); diff != "" {
+	if diff := cmp.Diff(want, view, cmp.AllowUnexported(annotation.Edit{}, content.Past{})); diff != "" {
 		t.Errorf("view (-want +got):\n%s", diff)
 	}
 }
 
 func TestAWorkloadThatWasTakenInHalfwayIsPurged(t *testing.T) {
 	c := New()
-	config := ConfigRef{Kind: ConfigMap, Namespace: "ns", Name: "config"}
-	whole, half := Workload{Ref: deploymentRef("whole"), ResourceVersion: "1"}, Workload{Ref: deploymentRef("half"), ResourceVersion: "1"}
-	whole.References, half.References = []Reference{{Config: config}}, []Reference{{Config: config}}
+	config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: "config"}
+	whole, half := workload.Workload{Ref: objecttest.DeploymentRef("whole"), ResourceVersion: "1"}, workload.Workload{Ref: objecttest.DeploymentRef("half"), ResourceVersion: "1"}
+	whole.References, half.References = []template.Reference{{Config: config}}, []template.Reference{{Config: config}}
 	c.ObserveWorkload(whole)
 	c.reference(config, &half.Ref) // and then it panicked
-	c.reference(ConfigRef{Kind: Secret, Namespace: "ns", Name: "secret"}, &half.Ref)
-	if got := refsOf(c.WorkloadsReferencing(config)); len(got) != 1 || got[0] != whole.Ref {
+	c.reference(names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "secret"}, &half.Ref)
+	if got := catalogtest.RefsOf(c.WorkloadsReferencing(config)); len(got) != 1 || got[0] != whole.Ref {
 		t.Errorf("before the purge: %v", got)
 	}
 	c.PurgeWorkload(half.Ref)
-	if len(c.referencing) != 1 {
-		t.Errorf("the index has %v", c.referencing)
+	if len(c.Referencing) != 1 {
+		t.Errorf("the index has %v", c.Referencing)
 	}
 	if !c.ObserveWorkload(half) {
 		t.Error("when it can be taken in it is no news")
 	}
 	if got := c.WorkloadsReferencing(config); len(got) != 2 {
-		t.Errorf("at the end: %v", refsOf(got))
+		t.Errorf("at the end: %v", catalogtest.RefsOf(got))
 	}
 }
 
 func TestAListIsKeptWithoutCopiesAndNotModifiedOnceItIsKnown(t *testing.T) {
 	c := New()
-	config, workload := NewConfigMap(configMap("web", data{"a": "1"})), mustWorkload(deployment(readsAll("web", false)))
-	listConfigs(c, ConfigMap, "", []*Config{&config}, noon, true)
-	listWorkloads(c, Deployment, "", []*Workload{&workload}, 0)
-	view, _ := c.View(workload.Ref)
-	if view.Workload != &workload || view.Configs[config.Ref] != &config {
+	config, w := content.NewConfigMap(objecttest.ConfigMap("web", objecttest.Data{"a": "1"})), catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false)))
+	listConfigs(c, names.ConfigMap, "", []*content.Config{&config}, objecttest.Noon, true)
+	listWorkloads(c, names.Deployment, "", []*workload.Workload{&w}, 0)
+	view, _ := c.View(w.Ref)
+	if view.Workload != &w || view.Configs[config.Ref] != &config {
 		t.Error("the catalog keeps copies of what was listed first")
 	}
-	known, knownConfig := workload, config
-	listWorkloads(c, Deployment, "", []*Workload{&workload}, 0) // after a panic
-	listConfigs(c, ConfigMap, "", []*Config{&config}, noonPlus(60), false)
-	c.ObserveConfig(NewConfigMap(configMap("web", data{"a": "2"})), noonPlus(120))
-	if diff := cmp.Diff(known, workload); diff != "" {
+	known, knownConfig := w, config
+	listWorkloads(c, names.Deployment, "", []*workload.Workload{&w}, 0) // after a panic
+	listConfigs(c, names.ConfigMap, "", []*content.Config{&config}, objecttest.NoonPlus(60), false)
+	c.ObserveConfig(content.NewConfigMap(objecttest.ConfigMap("web", objecttest.Data{"a": "2"})), objecttest.NoonPlus(120))
+	if diff := cmp.Diff(known, w); diff != "" {
 		t.Errorf("a known workload was modified:\n%s", diff)
 	}
-	if diff := cmp.Diff(knownConfig, config, cmp.AllowUnexported(Edit{})); diff != "" {
+	if diff := cmp.Diff(knownConfig, config, cmp.AllowUnexported(annotation.Edit{})); diff != "" {
 		t.Errorf("a known config was modified:\n%s", diff)
 	}
 }

@@ -1,268 +1,30 @@
 package catalog
 
 import (
-	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"testing"
 
-	"pgregory.net/rapid"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
 
-// joinEdits joins the edits that a catalog knows of a config, but for the last ones.
-func joinEdits(c *Catalog, ref ConfigRef, but int) {
-	config := *c.config(ref)
-	config.Edits = foldEdits(config.Edits, config.Keys, but, but)
-	c.keepConfig(&config)
-}
-
-// retold is a story that is told twice: to a catalog that remembers each edit, and to one that joins all but a few.
-type retold struct {
-	exact, joined *story
-	but           int
-	content       data
-	now           float64
-	pods          []Pod
-}
-
-func (r *retold) tell(happens func(*story)) {
-	happens(r.exact)
-	happens(r.joined)
-}
-
-// edit gives a key another content, or removes it.
-func (r *retold) edit(t *rapid.T) {
-	key := rapid.SampledFrom([]string{"a", "b", "c", "d"}).Draw(t, "key")
-	if value := rapid.SampledFrom([]string{"", "1", "2"}).Draw(t, "content"); value == "" {
-		delete(r.content, key)
-	} else {
-		r.content[key] = value
-	}
-	r.tell(func(s *story) { s.config("web", maps.Clone(r.content), r.now) })
-	joinEdits(r.joined.catalog, configMapRef("web"), r.but)
-}
-
-func (r *retold) startPod(*rapid.T) { r.pods = append(r.pods, startedAt(noonPlus(r.now))) }
-
-// release replaces the pod template, and thereby the pods.
-func (r *retold) release(*rapid.T) {
-	r.pods = []Pod{startedAt(noonPlus(r.now + 1))}
-	r.tell(func(s *story) {
-		s.deployment.Spec.Template.Spec.Containers[0].Image = fmt.Sprint(r.now)
-		s.catalog.ObserveWorkload(s.reduced())
-	})
-}
-
-func (r *retold) decide(t *rapid.T) {
-	decisionOf := func(s *story) (View, Decision) {
-		view, _ := s.catalog.View(deploymentRef("web"))
-		decision := Decide(view)
-		if decision.Outcome == AskPods {
-			decision = DecideByPods(view, r.pods)
-		}
-		return view, decision
-	}
-	_, exact := decisionOf(r.exact)
-	_, joined := decisionOf(r.joined)
-	if exact.Outcome == Restart && joined.Outcome != Restart {
-		t.Fatalf("lost a restart: %+v, because of\n%+v", joined, exact)
-	}
-	if exact.Contradicts && (!joined.Contradicts || joined.Contradicted.At.After(exact.Contradicted.At)) {
-		t.Fatalf("contradicted since %+v, want %+v or earlier", joined.Contradicted, exact.Contradicted)
-	}
-	if exact.Outcome == Keep || rapid.Bool().Draw(t, "put off") {
-		return
-	}
-	if exact.Outcome == Restart {
-		r.pods = []Pod{startedAt(noonPlus(r.now + 1))}
-	}
-	r.tell(func(s *story) {
-		view, _ := decisionOf(s)
-		if exact.Outcome == Restart {
-			setTimestamp(s.deployment, noonPlus(r.now).Format("2006-01-02T15:04:05Z"))
-		}
-		writeRecordWithout(s.deployment, exact.Checksums, exact.Without, noonPlus(r.now))
-		s.catalog.ObserveWritten(s.reduced(), view.Sequence)
-	})
-}
-
-func TestNoRestartIsLostBecauseEditsAreJoined(t *testing.T) {
-	playHistories(t, "5000")
-	rapid.Check(t, func(t *rapid.T) {
-		container := rapid.SampledFrom([]func() *story{
-			func() *story { return begin(deployment(readsAll("web", false))) },
-			func() *story { return begin(deployment(readsKey("web", "a", true))) },
-		}).Draw(t, "reader")
-		r := retold{exact: container(), joined: container(), but: rapid.IntRange(0, 2).Draw(t, "remembered"), content: data{"a": "1", "b": "1"}}
-		r.pods = []Pod{startedAt(noonPlus(1))}
-		r.tell(func(s *story) { s.listed(configMap("web", maps.Clone(r.content))) })
-		actions := map[string]func(*rapid.T){"edit": r.edit, "edit again": r.edit, "start a pod": r.startPod, "release": r.release, "decide": r.decide}
-		for range rapid.IntRange(5, 40).Draw(t, "steps") {
-			r.now += 10
-			actions[rapid.SampledFrom(slices.Sorted(maps.Keys(actions))).Draw(t, "action")](t)
-		}
-		r.now += 10
-		r.decide(t)
-	})
-}
-
-// editOneByOne edits more keys of a config than the catalog remembers, but not "a", one each second from the given one on.
-func (s *story) editOneByOne(content data, value string, from float64) {
-	for i := range maxEdits + 5 {
-		content[fmt.Sprintf("key-%04d", i)] = value
-		s.config("web", content, from+float64(i))
-	}
-}
-
-func manyKeysAnd(a string) data {
-	content := data{"a": a}
-	for i := range maxEdits + 10 {
-		content[fmt.Sprintf("key-%04d", i)] = "1"
-	}
-	return content
-}
-
-func TestAnEditIsNotLostAmongVeryManyLaterOnes(t *testing.T) {
-	s := begin(deployment(readsKey("web", "a", false)))
-	s.listed(configMap("web", manyKeysAnd("1")))
-	content := manyKeysAnd("2")
-	s.config("web", content, 10)
-	s.editOneByOne(content, "2", 100)
-	if got := len(s.catalog.Config(configMapRef("web")).Edits); got != maxEdits+1 {
-		t.Errorf("%d edits are kept, want %d", got, maxEdits+1)
-	}
-	requireOutcome(t, s, Restart, startedAt(noonPlus(5)))
-	requireOutcome(t, s, RecordOnly, startedAt(noonPlus(110)))
-}
-
-func TestContentThatCameBackIsNotLostAmongVeryManyEdits(t *testing.T) {
-	s := begin(deployment(readsKey("web", "a", false)))
-	s.listed(configMap("web", manyKeysAnd("1")))
-	s.recorded(5)
-	content := manyKeysAnd("2")
-	s.config("web", content, 10)
-	s.editOneByOne(content, "2", 100)
-	content["a"] = "1"
-	s.config("web", content, 2000)
-	for started, want := range map[float64]Outcome{2: Keep, 50: Restart, 2010: Keep} {
-		view, _ := s.catalog.View(deploymentRef("web"))
-		decision := DecideByPods(view, []Pod{startedAt(noonPlus(started))})
-		if decision.Outcome != want {
-			t.Errorf("pods since %v: %+v, want %s", started, decision, want)
-		}
-	}
-}
-
-func TestTheLastEditOfAKeyMayBeOneOfThoseThatAreJoined(t *testing.T) {
-	edits := []Edit{{Seen: 3}, {Key: "b", Seen: 4}}
-	if a, b := lastOfKey(edits, "a"), lastOfKey(edits, "b"); a != edits[0] || b != edits[1] {
-		t.Errorf("the last edits are %+v and %+v, want %+v", a, b, edits)
-	}
-}
-
-func TestAnEditOfAKeyThatBeganToCountIsNotLostAmongVeryManyOthers(t *testing.T) {
-	s := begin(deployment(readsAll("web", false)))
-	s.deployment.Annotations[OnlyAnnotation] = "configmap/web:key-0000"
-	s.listed(configMap("web", manyKeysAnd("1")))
-	s.recorded(1)
-	s.deployment.Annotations[OnlyAnnotation] = "configmap/web:key-0000,configmap/web:a"
-	s.catalog.ObserveWorkload(s.reduced())
-	content := manyKeysAnd("2")
-	s.config("web", content, 10)
-	for i := range maxEdits + 5 { // neither the record nor the filter has them
-		content[fmt.Sprintf("key-%04d", i+1)] = "2"
-		s.config("web", content, 100+float64(i))
-	}
-	requireOutcome(t, s, Restart, startedAt(noonPlus(5)))
-}
-
-// losesKeys removes more keys from a config than the catalog remembers.
-func (s *story) losesKeys(content data, from float64) {
-	for i := range 2 * (maxLostKeys + 2) {
-		lost := maps.Clone(content)
-		if i%2 == 0 {
-			lost[fmt.Sprint("lost-", i)] = "1"
-		}
-		s.config("web", lost, from+float64(i))
-	}
-}
-
-func TestEditsOfLostKeysRestartNothingThatDidNotSeeThem(t *testing.T) {
-	before := manyKeys(2*maxPast, "1")
-	before["a"] = "1"
-	for name, test := range map[string]struct {
-		happens func(*story)
-		want    Outcome
-	}{
-		"and all other keys change and come back": {func(s *story) {
-			changed := manyKeys(2*maxPast, "2")
-			changed["a"] = "2"
-			s.config("web", changed, 1000)
-			s.config("web", before, 1010)
-		}, Keep},
-		"and the filter changes": {func(s *story) {
-			s.deployment.Annotations[OnlyAnnotation] = "configmap/web"
-			s.catalog.ObserveWorkload(s.reduced())
-		}, RecordOnly},
-	} {
-		s := begin(deployment(readsAll("web", false)))
-		s.deployment.Annotations[OnlyAnnotation] = "configmap/web:a"
-		s.listed(configMap("web", before))
-		s.recorded(1)
-		s.losesKeys(before, 10)
-		test.happens(s)
-		t.Log(name)
-		requireOutcome(t, s, test.want, startedAt(noonPlus(5)))
-	}
-}
-
 func TestALargeConfigThatIsEditedByTwoKeepsWhenTheOldestEditsWere(t *testing.T) {
-	cm := editedManyKeys(maxEdits+100, "1", noonPlus(100))
-	last := owns("another", noonPlus(200), "f:data/f:"+slices.Min(slices.Collect(maps.Keys(cm.Data))))
+	cm := editedManyKeys(content.MaxEdits+100, "1", objecttest.NoonPlus(100))
+	last := objecttest.Owns("another", objecttest.NoonPlus(200), "f:data/f:"+slices.Min(slices.Collect(maps.Keys(cm.Data))))
 	cm.ManagedFields = append(cm.ManagedFields, last)
-	for name, show := range map[string]func(*Catalog, Config){
-		"an event": func(c *Catalog, config Config) { c.ObserveConfig(config, noonPlus(300)) },
-		"the first list": func(c *Catalog, config Config) {
-			c.ListConfigs(ConfigMap, "", []*Config{&config}, noonPlus(300), true, func(ConfigRef) {})
+	for name, show := range map[string]func(*Catalog, content.Config){
+		"an event": func(c *Catalog, config content.Config) { c.ObserveConfig(config, objecttest.NoonPlus(300)) },
+		"the first list": func(c *Catalog, config content.Config) {
+			c.ListConfigs(names.ConfigMap, "", []*content.Config{&config}, objecttest.NoonPlus(300), true, func(names.ConfigRef) {})
 		},
 	} {
 		c := New()
-		show(c, NewConfigMap(cm))
-		edits := c.config(configMapRef(cm.Name)).Edits
-		if len(edits) != maxEdits+1 || !edits[0].At.Equal(noonPlus(100)) || edits[0].Key != "" {
-			t.Errorf("%s: %d edits, first %+v, want %d and one of any key at %v", name, len(edits), edits[0], maxEdits+1, noonPlus(100))
+		show(c, content.NewConfigMap(cm))
+		edits := c.Config(objecttest.ConfigMapRef(cm.Name)).Edits
+		if len(edits) != content.MaxEdits+1 || !edits[0].At.Equal(objecttest.NoonPlus(100)) || edits[0].Key != "" {
+			t.Errorf("%s: %d edits, first %+v, want %d and one of any key at %v", name, len(edits), edits[0], content.MaxEdits+1, objecttest.NoonPlus(100))
 		}
-	}
-}
-
-func TestOfABinaryKeyAnEditIsNotLostAmongVeryManyOthers(t *testing.T) {
-	edits := []Edit{{Seen: 2}, {Key: "b", Seen: 3}}
-	for binary, want := range map[bool]int{true: 1, false: 0} {
-		config := Config{Keys: []Key{{Name: "a", Binary: binary}}, Edits: edits}
-		if got := config.binary().Edits; len(got) != want {
-			t.Errorf("with a key of binaryData %t: edits %+v, want %d", binary, got, want)
-		}
-	}
-}
-
-// BenchmarkEditAllKeysOfTheLargestConfigMap is an edit of each of 140,000 keys, with short names.
-func BenchmarkEditAllKeysOfTheLargestConfigMap(b *testing.B) {
-	const n = 140000
-	content := func(value string) data {
-		keys := make(data, n)
-		for i := range n {
-			keys[strconv.FormatInt(int64(36*36*36+i), 36)] = value
-		}
-		return keys
-	}
-	for b.Loop() {
-		_, bytes := retained(func() *Catalog {
-			c := New()
-			c.ObserveConfig(NewConfigMap(configMap("large", content("1"))), noon)
-			c.ObserveConfig(NewConfigMap(configMap("large", content("2"))), noonPlus(10))
-			return c
-		})
-		b.ReportMetric(float64(bytes)/n, "B/key")
 	}
 }

@@ -1,25 +1,24 @@
 package catalog
 
 import (
-	"bytes"
 	"fmt"
-	"slices"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 )
 
 // HoldNote is a workload or a config whose annotation holds restarts, and why.
 type HoldNote struct {
-	On        fmt.Stringer // a [WorkloadRef] or a [ConfigRef]
+	On        fmt.Stringer // a [names.WorkloadRef] or a [names.ConfigRef]
 	Namespace string
 	Text      string
 }
 
 // holdIndex finds the holds without a search through all objects.
 type holdIndex struct {
-	workloads map[WorkloadRef]hold
-	configs   map[ConfigRef]hold
+	workloads map[names.WorkloadRef]hold
+	configs   map[names.ConfigRef]hold
 	// began and now are the first and the last time that [Catalog.PassTime] was given, zero before.
 	began, now time.Time
 }
@@ -32,50 +31,13 @@ type hold struct {
 	atLeast bool // it may have begun earlier
 }
 
-// HoldTime is when the annotation of a hold was set, as the managedFields date it in whole seconds; zero if they do not.
-// IsExact means that it was not set earlier: its owner has set nothing else that is still there, or created the object.
-type HoldTime struct {
-	At      time.Time
-	IsExact bool
-}
-
-// holdTimeOf returns when an object with that hold got it.
-func holdTimeOf(meta *metav1.ObjectMeta, text string) HoldTime {
-	if text == "" {
-		return HoldTime{}
-	}
-	owners := ownershipOf(meta).ofAnnotation(HoldAnnotation)
-	at := earliest(owners)
-	isExact := slices.ContainsFunc(owners, func(owner *metav1.ManagedFieldsEntry) bool {
-		return owner.Time != nil && owner.Time.Time.Equal(at) && ownsOneField(owner)
-	})
-	return HoldTime{at, isExact || !at.IsZero() && !at.After(meta.CreationTimestamp.Time)}
-}
-
-// HeldBy returns the field manager that has set the annotation of a hold, as far as the managedFields name it.
-func HeldBy(meta *metav1.ObjectMeta) string {
-	owners := ownershipOf(meta).ofAnnotation(HoldAnnotation)
-	at := earliest(owners)
-	for _, owner := range owners {
-		if owner.Time != nil && owner.Time.Time.Equal(at) {
-			return owner.Manager
-		}
-	}
-	return ""
-}
-
-// ownsOneField reports whether an entry owns one annotation or label, and no other field.
-func ownsOneField(owner *metav1.ManagedFieldsEntry) bool {
-	return bytes.Count(owner.FieldsV1.GetRawBytes(), []byte(`"f:`)) == 3 // metadata, annotations or labels, and the name
-}
-
 func newHoldIndex() holdIndex {
-	return holdIndex{workloads: make(map[WorkloadRef]hold), configs: make(map[ConfigRef]hold)}
+	return holdIndex{workloads: make(map[names.WorkloadRef]hold), configs: make(map[names.ConfigRef]hold)}
 }
 
 // noteHold takes in why an object holds restarts now, empty if it does not. If the object was known without the hold, nobody had
 // set it before the time that the object shows.
-func noteHold[R comparable](holds map[R]hold, ref R, text string, set HoldTime, wasKnown bool, now time.Time) {
+func noteHold[R comparable](holds map[R]hold, ref R, text string, set policy.HoldTime, wasKnown bool, now time.Time) {
 	known, found := holds[ref]
 	switch {
 	case text == "":
@@ -99,7 +61,7 @@ func (c *Catalog) PassTime(now time.Time) {
 	}
 }
 
-// HeldSince returns since when an object, a [WorkloadRef] or a [ConfigRef], holds restarts, and whether that may have begun
+// HeldSince returns since when an object, a [names.WorkloadRef] or a [names.ConfigRef], holds restarts, and whether that may have begun
 // earlier. The time is zero if the object does not, or if no time has passed yet.
 func (c *Catalog) HeldSince(on fmt.Stringer) (since time.Time, atLeast bool) {
 	c.mu.RLock()
@@ -107,9 +69,9 @@ func (c *Catalog) HeldSince(on fmt.Stringer) (since time.Time, atLeast bool) {
 	var known hold
 	var found bool
 	switch ref := on.(type) {
-	case WorkloadRef:
+	case names.WorkloadRef:
 		known, found = c.held.workloads[ref]
-	case ConfigRef:
+	case names.ConfigRef:
 		known, found = c.held.configs[ref.Source()]
 	}
 	if found && known.since.IsZero() {
@@ -129,18 +91,4 @@ func (c *Catalog) Holds(do func(HoldNote)) {
 	for ref, hold := range c.held.configs {
 		do(HoldNote{ref, ref.Namespace, hold.text})
 	}
-}
-
-func (w *Workload) hold() (text string, set HoldTime) {
-	if w.Policy == nil {
-		return "", HoldTime{}
-	}
-	return w.Policy.Hold, w.Policy.HoldSet
-}
-
-func (c *Config) hold() (text string, set HoldTime) {
-	if c.Policy == nil || c.Deleted {
-		return "", HoldTime{}
-	}
-	return c.Policy.Hold, c.Policy.HoldSet
 }

@@ -1,6 +1,12 @@
 package catalog
 
-import "time"
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+)
 
 // The catalog takes in the items of a list one by one, as it does events, so that nobody has
 // to wait for it until a long list is complete.
@@ -12,16 +18,16 @@ import "time"
 // before the catalog watched, it calls news with no config: the workloads' own changes cover
 // them. It returns the referenced configs that are gone. The catalog may keep the configs, so
 // callers must not modify them any more.
-func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Config, at time.Time, first bool, news func(ConfigRef)) (gone []ConfigRef) {
+func (c *Catalog) ListConfigs(kind names.ConfigKind, namespace string, configs []*content.Config, at time.Time, first bool, news func(names.ConfigRef)) (gone []names.ConfigRef) {
 	before := c.beginList(kind, namespace)
 	defer c.endList(namespace, first)
-	listed := make(map[ConfigRef]struct{}, len(configs))
+	listed := make(map[names.ConfigRef]struct{}, len(configs))
 	for _, config := range configs {
 		listed[config.Ref] = struct{}{}
 		if first {
-			config.Edits = foldRecorded(config.Edits, config.Keys)
+			config.Edits = content.FoldRecorded(config.Edits, config.Keys)
 			c.takeFirst(config)
-		} else if c.take(newArrival(*config, at, true)) {
+		} else if c.take(content.NewArrival(*config, at, true)) {
 			news(config.Ref)
 		}
 	}
@@ -34,7 +40,7 @@ func (c *Catalog) ListConfigs(kind ConfigKind, namespace string, configs []*Conf
 }
 
 // beginList returns the configs that the catalog knows before it takes in a list of them.
-func (c *Catalog) beginList(kind ConfigKind, namespace string) []*Config {
+func (c *Catalog) beginList(kind names.ConfigKind, namespace string) []*content.Config {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listing.Add(namespace, +1)
@@ -51,16 +57,16 @@ func (c *Catalog) endList(namespace string, first bool) {
 }
 
 // takeFirst takes in a config that was there before the catalog watched.
-func (c *Catalog) takeFirst(config *Config) {
+func (c *Catalog) takeFirst(config *content.Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	c.keepConfig(config)
+	c.KeepConfig(config)
 }
 
 // missConfig takes in that a config is missing from a list, unless it has changed since the
 // list arrived. It reports whether the config is gone and referenced.
-func (c *Catalog) missConfig(config *Config, at time.Time) bool {
+func (c *Catalog) missConfig(config *content.Config, at time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
@@ -73,9 +79,9 @@ func (c *Catalog) missConfig(config *Config, at time.Time) bool {
 // watch is known to have shown everything up to shown, the moment of its last event or list,
 // which is 0 at the first list. The catalog keeps the workloads, so callers must not modify
 // them any more.
-func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads []*Workload, shown Sequence, news func(WorkloadRef)) (gone []WorkloadRef) {
+func (c *Catalog) ListWorkloads(kind names.WorkloadKind, namespace string, workloads []*workload.Workload, shown names.Sequence, news func(names.WorkloadRef)) (gone []names.WorkloadRef) {
 	before := c.workloadsOf(kind, namespace)
-	listed := make(map[WorkloadRef]struct{}, len(workloads))
+	listed := make(map[names.WorkloadRef]struct{}, len(workloads))
 	for _, workload := range workloads {
 		listed[workload.Ref] = struct{}{}
 		if c.takeListed(workload, shown) {
@@ -90,14 +96,14 @@ func (c *Catalog) ListWorkloads(kind WorkloadKind, namespace string, workloads [
 	return gone
 }
 
-func (c *Catalog) workloadsOf(kind WorkloadKind, namespace string) []*Workload {
+func (c *Catalog) workloadsOf(kind names.WorkloadKind, namespace string) []*workload.Workload {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.workloads.of(kind, namespace)
 }
 
 // takeListed takes in a workload from a list, which does not show when its template came.
-func (c *Catalog) takeListed(workload *Workload, shown Sequence) bool {
+func (c *Catalog) takeListed(workload *workload.Workload, shown names.Sequence) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
@@ -107,7 +113,7 @@ func (c *Catalog) takeListed(workload *Workload, shown Sequence) bool {
 
 // missWorkload takes in that a workload is missing from a list, unless it was created again
 // since the list arrived. It reports whether the workload is gone.
-func (c *Catalog) missWorkload(workload *Workload) bool {
+func (c *Catalog) missWorkload(workload *workload.Workload) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++

@@ -1,38 +1,20 @@
 package catalog
 
 import (
+	"maps"
 	"slices"
 	"time"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
-
-// mountTable holds all mounts by namespace and name, and by class.
-type mountTable struct {
-	byName  map[string]map[string]*mount
-	byClass map[ConfigRef]*mountedClass
-	// listed is when the mounts of a namespace, or of all if it is empty, were first listed.
-	listed map[string]time.Time
-	// readSince holds the moments since which workloads read the classes that they reference.
-	readSince map[WorkloadRef]map[ConfigRef]Sequence
-}
-
-// mountedClass holds the mounts of a class.
-type mountedClass struct {
-	count   int
-	rotated map[string]*mount // by name; nil if there are none, since a class may have one pod only
-	// changed is when the newest content of the class was rotated into a pod; zero if that is not known.
-	changed time.Time
-}
-
-func newMountTable() mountTable {
-	return mountTable{
-		byName: make(map[string]map[string]*mount), byClass: make(map[ConfigRef]*mountedClass),
-		listed: make(map[string]time.Time), readSince: make(map[WorkloadRef]map[ConfigRef]Sequence),
-	}
-}
 
 // ObserveMount takes in a mount that the watch showed at the given time. It reports whether its files changed and a
 // workload references its class.
-func (c *Catalog) ObserveMount(m Mount, at time.Time) (isNews bool) {
+func (c *Catalog) ObserveMount(m content.Mount, at time.Time) (isNews bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
@@ -40,20 +22,20 @@ func (c *Catalog) ObserveMount(m Mount, at time.Time) (isNews bool) {
 }
 
 // ForgetMount takes in that a mount is gone, as its pod is. That is no change: what it said concerned that pod only.
-func (c *Catalog) ForgetMount(m Mount) {
+func (c *Catalog) ForgetMount(m content.Mount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	c.removeMount(c.mounts.byName[m.Class.Namespace][m.Name])
+	c.removeMount(c.Mounts.ByName[m.Class.Namespace][m.Name])
 }
 
 // ListMounts takes in all mounts of a namespace (empty: of all), as listed at the given time. It calls news with the class
 // of each mount whose files have changed, unless no workload references it. The first list shows what was there before
 // the catalog watched. It is news of every class that a workload references, because it shows since when rotations matter:
 // if the driver is installed late, the workloads are known before.
-func (c *Catalog) ListMounts(namespace string, all []*Mount, at time.Time, first bool, news func(ConfigRef)) {
+func (c *Catalog) ListMounts(namespace string, all []*content.Mount, at time.Time, first bool, news func(names.ConfigRef)) {
 	before := c.beginMounts(namespace, at)
-	listed := make(map[mountName]struct{}, len(all))
+	listed := make(map[content.MountName]struct{}, len(all))
 	if first {
 		defer func() {
 			for _, class := range c.referencedClasses(namespace) {
@@ -62,42 +44,40 @@ func (c *Catalog) ListMounts(namespace string, all []*Mount, at time.Time, first
 		}()
 	}
 	for _, m := range all {
-		listed[mountName{m.Class.Namespace, m.Name}] = struct{}{}
+		listed[content.MountName{Namespace: m.Class.Namespace, Name: m.Name}] = struct{}{}
 		if c.takeListedMount(*m, at, first) {
 			news(m.Class)
 		}
 	}
 	for _, m := range before {
-		if _, found := listed[mountName{m.Class.Namespace, m.Name}]; !found {
+		if _, found := listed[content.MountName{Namespace: m.Class.Namespace, Name: m.Name}]; !found {
 			c.missMount(m)
 		}
 	}
 }
 
-type mountName struct{ namespace, name string }
-
 // beginMounts returns the mounts that the catalog knows before it takes in a list of them.
-func (c *Catalog) beginMounts(namespace string, at time.Time) []*mount {
+func (c *Catalog) beginMounts(namespace string, at time.Time) []*content.MountState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.mounts.listed[namespace].IsZero() {
-		c.mounts.listed[namespace] = at
+	if c.Mounts.Listed[namespace].IsZero() {
+		c.Mounts.Listed[namespace] = at
 	}
 	if namespace != "" {
-		return appendValues(nil, c.mounts.byName[namespace])
+		return appendValues(nil, c.Mounts.ByName[namespace])
 	}
-	var before []*mount
-	for _, mounts := range c.mounts.byName {
+	var before []*content.MountState
+	for _, mounts := range c.Mounts.ByName {
 		before = appendValues(before, mounts)
 	}
 	return before
 }
 
 // referencedClasses returns the classes of a namespace (empty: of all) that workloads reference.
-func (c *Catalog) referencedClasses(namespace string) (classes []ConfigRef) {
+func (c *Catalog) referencedClasses(namespace string) (classes []names.ConfigRef) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	for ref := range c.referencing {
+	for ref := range c.Referencing {
 		if ref.Kind.IsPerPod() && (namespace == "" || namespace == ref.Namespace) {
 			classes = append(classes, ref)
 		}
@@ -105,7 +85,7 @@ func (c *Catalog) referencedClasses(namespace string) (classes []ConfigRef) {
 	return classes
 }
 
-func (c *Catalog) takeListedMount(m Mount, at time.Time, first bool) bool {
+func (c *Catalog) takeListedMount(m content.Mount, at time.Time, first bool) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
@@ -116,30 +96,30 @@ func (c *Catalog) takeListedMount(m Mount, at time.Time, first bool) bool {
 	return c.putMount(m, at, true, moment)
 }
 
-func (c *Catalog) missMount(m *mount) {
+func (c *Catalog) missMount(m *content.MountState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	if c.mounts.byName[m.Class.Namespace][m.Name] == m {
+	if c.Mounts.ByName[m.Class.Namespace][m.Name] == m {
 		c.removeMount(m)
 	}
 }
 
 // putMount takes in a mount and reports whether that is news to a workload. The moment is 0 for what no watch showed.
-func (c *Catalog) putMount(m Mount, at time.Time, isListed bool, moment Sequence) (isNews bool) {
-	known := c.mounts.byName[m.Class.Namespace][m.Name]
+func (c *Catalog) putMount(m content.Mount, at time.Time, isListed bool, moment names.Sequence) (isNews bool) {
+	known := c.Mounts.ByName[m.Class.Namespace][m.Name]
 	if m.Pod == "" {
 		c.removeMount(known)
 		return false
 	}
-	var present *mount
+	var present *content.MountState
 	var changed time.Time // when its files changed, zero if they did not
 	if known != nil && known.Pod == m.Pod && known.Class == m.Class {
-		present, changed = known.then(m, at, isListed, c.moment)
+		present, changed = known.Then(m, at, isListed, c.moment)
 	} else {
 		c.removeMount(known)
-		present = newMount(m, at, isListed)
-		changed = present.rotated
+		present = content.NewMountState(m, at, isListed)
+		changed = present.Rotated
 	}
 	class := c.keepMount(present)
 	c.keepClass(class, present, changed, moment)
@@ -147,94 +127,73 @@ func (c *Catalog) putMount(m Mount, at time.Time, isListed bool, moment Sequence
 }
 
 // keepMount stores a mount.
-func (c *Catalog) keepMount(m *mount) *mountedClass {
-	named := c.mounts.byName[m.Class.Namespace]
+func (c *Catalog) keepMount(m *content.MountState) *content.MountedClass {
+	named := c.Mounts.ByName[m.Class.Namespace]
 	if named == nil {
-		named = make(map[string]*mount)
-		c.mounts.byName[m.Class.Namespace] = named
+		named = make(map[string]*content.MountState)
+		c.Mounts.ByName[m.Class.Namespace] = named
 	}
-	class := c.mounts.byClass[m.Class]
+	class := c.Mounts.ByClass[m.Class]
 	if class == nil {
-		class = &mountedClass{}
-		c.mounts.byClass[m.Class] = class
+		class = &content.MountedClass{}
+		c.Mounts.ByClass[m.Class] = class
 	}
 	if _, found := named[m.Name]; !found {
-		class.count++
+		class.Count++
 	}
 	named[m.Name] = m
-	class.keepRotated(m)
+	class.KeepRotated(m)
 	return class
 }
 
-// keepRotated keeps a mount among the rotated ones if it is one.
-func (c *mountedClass) keepRotated(m *mount) {
-	if m.rotated.IsZero() {
-		c.forgetRotated(m.Name)
-		return
-	}
-	if c.rotated == nil {
-		c.rotated = make(map[string]*mount)
-	}
-	c.rotated[m.Name] = m
-}
-
-func (c *mountedClass) forgetRotated(name string) {
-	if delete(c.rotated, name); len(c.rotated) == 0 {
-		c.rotated = nil
-	}
-}
-
 // removeMount forgets a mount, unless it is nil.
-func (c *Catalog) removeMount(m *mount) {
+func (c *Catalog) removeMount(m *content.MountState) {
 	if m == nil {
 		return
 	}
-	named := c.mounts.byName[m.Class.Namespace]
+	named := c.Mounts.ByName[m.Class.Namespace]
 	if delete(named, m.Name); len(named) == 0 {
-		delete(c.mounts.byName, m.Class.Namespace)
+		delete(c.Mounts.ByName, m.Class.Namespace)
 	}
-	class := c.mounts.byClass[m.Class]
-	class.forgetRotated(m.Name)
-	if class.count--; class.count == 0 {
-		delete(c.mounts.byClass, m.Class)
+	class := c.Mounts.ByClass[m.Class]
+	class.ForgetRotated(m.Name)
+	if class.Count--; class.Count == 0 {
+		delete(c.Mounts.ByClass, m.Class)
 		c.forgetUnmounted(m.Class)
 	}
 }
 
-// mountedKey is the name of the key under which a class has the content of its newest rotation. Nobody sees it.
-const mountedKey = "objects"
-
 // keepClass keeps the class of a mount as a config, for those who follow how a change reaches the workloads. It has the
 // content that was last rotated into a pod, and an edit when that is other content than before: the driver rotates the same
 // into one pod after the other.
-func (c *Catalog) keepClass(class *mountedClass, m *mount, changed time.Time, moment Sequence) {
+func (c *Catalog) keepClass(class *content.MountedClass, m *content.MountState, changed time.Time, moment names.Sequence) {
 	known := c.source(m.Class)
 	if known == nil {
-		known = &Config{Ref: m.Class}
-		c.keepConfig(known)
+		known = &content.Config{Ref: m.Class}
+		c.KeepConfig(known)
 	}
-	keys := []Key{{Name: mountedKey, Checksum: m.Content}}
-	if changed.IsZero() || changed.Before(class.changed) || slices.Equal(keys, known.Keys) {
+	keys := []names.Key{{Name: content.MountedKey, Checksum: m.Content}}
+	if changed.IsZero() || changed.Before(class.Changed) || slices.Equal(keys, known.Keys) {
 		return
 	}
-	class.changed = changed
-	c.keepConfig(&Config{Ref: m.Class, Keys: keys, Edits: []Edit{{Key: mountedKey, At: changed, Seen: moment}}})
+	class.Changed = changed
+	c.KeepConfig(&content.Config{Ref: m.Class, Keys: keys, Edits: []annotation.Edit{{Key: content.MountedKey, At: changed, Seen: moment}}})
 }
 
 // forgetUnmounted forgets a class that is neither mounted nor referenced.
-func (c *Catalog) forgetUnmounted(class ConfigRef) {
-	if class.Kind.IsPerPod() && c.mounts.byClass[class] == nil && !c.isReferenced(class) {
+func (c *Catalog) forgetUnmounted(class names.ConfigRef) {
+	if class.Kind.IsPerPod() && c.Mounts.ByClass[class] == nil && !c.isReferenced(class) {
 		c.dropConfig(class)
 	}
 }
 
 // followMounts notes since when a workload reads its classes.
-func (c *Catalog) followMounts(w *Workload) {
-	former := c.mounts.readSince[w.Ref]
-	if delete(c.mounts.readSince, w.Ref); !w.HasMounts() {
+func (c *Catalog) followMounts(w *workload.Workload) {
+	former := c.Mounts.ReadSince[w.Ref]
+	if delete(c.Mounts.ReadSince, w.Ref); !w.HasMounts() {
 		return
 	}
-	since := make(map[ConfigRef]Sequence)
+	since := make(map[names.ConfigRef]names.Sequence)
 	for _, reference := range w.References {
 		if ref := reference.Config; former[ref] > 0 {
 			since[ref] = former[ref]
@@ -242,5 +201,28 @@ func (c *Catalog) followMounts(w *Workload) {
 			since[ref] = c.moment
 		}
 	}
-	c.mounts.readSince[w.Ref] = since
+	c.Mounts.ReadSince[w.Ref] = since
+}
+
+// addMounts adds what is known of a reference to a class.
+func (v *View) addMounts(c *Catalog, reference *template.Reference) {
+	ref := reference.Config
+	if !ref.Kind.IsPerPod() || reference.NeedsMark {
+		return
+	}
+	seen := content.ClassMounts{ReadSince: c.Mounts.ReadSince[v.Workload.Ref][ref]}
+	if class := c.Mounts.ByClass[ref]; class != nil && len(class.Rotated) > 0 {
+		seen.Rotated = slices.Collect(maps.Values(class.Rotated))
+	}
+	listed := c.Mounts.Listed[ref.Namespace]
+	if listed.IsZero() {
+		listed = c.Mounts.Listed[""]
+	}
+	if !listed.IsZero() {
+		seen.Since = content.SinceOf(listed, seen.Rotated)
+	}
+	if v.Mounts == nil {
+		v.Mounts = make(map[names.ConfigRef]content.ClassMounts)
+	}
+	v.Mounts[ref] = seen
 }

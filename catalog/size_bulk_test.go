@@ -7,21 +7,25 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/catalogtest"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
 
 // A tenant may refer to as many configs as a namespace's budget allows, whether they exist or not.
 func TestTheCatalogTakesLittleMemoryForEachReference(t *testing.T) {
 	const workloads, references = 10, 9_900
-	_, size := retained(func() *Catalog {
+	_, size := objecttest.Retained(func() *Catalog {
 		c := New()
 		for i := range workloads {
 			container := corev1.Container{Name: "app"}
 			for step := range references {
-				container.EnvFrom = append(container.EnvFrom, readsAll(fmt.Sprintf("c%02d-%04d", i, step), false).EnvFrom...)
+				container.EnvFrom = append(container.EnvFrom, objecttest.ReadsAll(fmt.Sprintf("c%02d-%04d", i, step), false).EnvFrom...)
 			}
-			d := deployment(container)
+			d := objecttest.Deployment(container)
 			d.Name = fmt.Sprintf("deployment-%04d", i)
-			c.ObserveWorkload(mustWorkload(d))
+			c.ObserveWorkload(catalogtest.MustWorkload(d))
 		}
 		return c
 	})
@@ -32,13 +36,13 @@ func TestTheCatalogTakesLittleMemoryForEachReference(t *testing.T) {
 
 func TestTheCatalogTakesLittleMemoryForEachConfigAndWorkload(t *testing.T) {
 	const configs, workloads = 10_000, 2_000
-	c, forConfigs := retained(func() *Catalog {
+	c, forConfigs := objecttest.Retained(func() *Catalog {
 		c := New()
-		listConfigs(c, ConfigMap, "", manyConfigs(configs), noon, true)
+		listConfigs(c, names.ConfigMap, "", manyConfigs(configs), objecttest.Noon, true)
 		return c
 	})
-	_, forWorkloads := retained(func() *Catalog {
-		listWorkloads(c, Deployment, "", manyWorkloads(workloads, configs), 0)
+	_, forWorkloads := objecttest.Retained(func() *Catalog {
+		listWorkloads(c, names.Deployment, "", manyWorkloads(workloads, configs), 0)
 		return c
 	})
 	t.Logf("%d bytes a config, %d a workload", forConfigs/configs, forWorkloads/workloads)

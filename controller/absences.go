@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -30,11 +32,11 @@ const absencePeriod = 5 * time.Second
 // lasts, the leader reports it once. Its methods may be called by several goroutines at once.
 type absences struct {
 	mu sync.Mutex // of what reads a note and writes it
-	of noted[catalog.WorkloadRef, absence]
+	of noted[names.WorkloadRef, absence]
 
 	catalog *catalog.Catalog
 	// report creates an Event, or renews that of a former leader that says the same.
-	report func(w *catalog.Workload, eventType, reason, message string)
+	report func(w *workload.Workload, eventType, reason, message string)
 	leads  func() bool // reports whether this process acts
 	log    *slog.Logger
 	began  time.Time // when the process began
@@ -49,7 +51,7 @@ type absence struct {
 }
 
 // put notes what a workload lacks, empty if nothing.
-func (a *absences) put(ref catalog.WorkloadRef, text string, now time.Time) {
+func (a *absences) put(ref names.WorkloadRef, text string, now time.Time) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	known, _ := a.of.find(ref.Namespace, ref)
@@ -70,7 +72,7 @@ func (a absence) wasReported(now time.Time) bool {
 
 // reportEnd takes back the Event about an absence, which a former leader may have created. Without that, it would be the last
 // word on the workload.
-func (a *absences) reportEnd(ref catalog.WorkloadRef, known absence, now time.Time) {
+func (a *absences) reportEnd(ref names.WorkloadRef, known absence, now time.Time) {
 	w := a.catalog.Workload(ref)
 	switch {
 	case !known.wasReported(now) || w == nil || !a.leads():
@@ -84,7 +86,7 @@ func (a *absences) reportEnd(ref catalog.WorkloadRef, known absence, now time.Ti
 }
 
 // find returns what a workload lacks. Beyond the notes that are kept, it looks again, and since when is not known.
-func (a *absences) find(ref catalog.WorkloadRef) (absence, bool) {
+func (a *absences) find(ref names.WorkloadRef) (absence, bool) {
 	found, isOne := a.of.find(ref.Namespace, ref)
 	if isOne && found.text == "" {
 		if view, isKnown := a.catalog.View(ref); isKnown {
@@ -94,7 +96,7 @@ func (a *absences) find(ref catalog.WorkloadRef) (absence, bool) {
 	return found, isOne
 }
 
-func anyConfig(catalog.ConfigRef) bool { return true }
+func anyConfig(names.ConfigRef) bool { return true }
 
 // run reports absences until the context ends.
 func (a *absences) run(ctx context.Context) {
@@ -116,10 +118,10 @@ func (a *absences) run(ctx context.Context) {
 }
 
 // due takes the absences that are to be reported, which are those that last, of those of which a note is kept.
-func (a *absences) due(now time.Time) map[catalog.WorkloadRef]string {
+func (a *absences) due(now time.Time) map[names.WorkloadRef]string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	due := make(map[catalog.WorkloadRef]string)
+	due := make(map[names.WorkloadRef]string)
 	for ref, absence := range a.of.all() {
 		if !absence.isReported && now.Sub(absence.since) >= absencePatience {
 			due[ref], absence.isReported = absence.text, true
@@ -133,7 +135,7 @@ func (a *absences) due(now time.Time) map[catalog.WorkloadRef]string {
 const maxQuoted = 100
 
 // describeMissing says what a workload lacks of the configs that are known, empty if nothing. It names no keys of Secrets.
-func describeMissing(view *catalog.View, isKnown func(catalog.ConfigRef) bool) string {
+func describeMissing(view *catalog.View, isKnown func(names.ConfigRef) bool) string {
 	first, count := view.Missing(isKnown)
 	if count == 0 {
 		return ""
@@ -158,6 +160,6 @@ func describeMissing(view *catalog.View, isKnown func(catalog.ConfigRef) bool) s
 	return text
 }
 
-func standingOfAbsence(ref catalog.WorkloadRef, a absence) standing {
+func standingOfAbsence(ref names.WorkloadRef, a absence) standing {
 	return standing{ref: ref, state: status.Lacking, since: a.since, atLeast: a.atLeast, by: waitedFor{text: a.text}}
 }

@@ -10,6 +10,9 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -57,10 +60,10 @@ type absenceScene struct {
 func newAbsenceScene(workloads ...string) *absenceScene {
 	known := catalog.New()
 	for _, name := range workloads {
-		known.ObserveWorkload(catalog.Workload{Ref: deploymentNamed(name), UID: "u"})
+		known.ObserveWorkload(workload.Workload{Ref: deploymentNamed(name), UID: "u"})
 	}
 	s := &absenceScene{}
-	s.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: known, log: slog.New(slog.DiscardHandler), leads: func() bool { return true }, report: func(w *catalog.Workload, eventType, reason, message string) {
+	s.absences = &absences{of: noted[names.WorkloadRef, absence]{countsAll: true}, catalog: known, log: slog.New(slog.DiscardHandler), leads: func() bool { return true }, report: func(w *workload.Workload, eventType, reason, message string) {
 		if reason == reasonMissing {
 			s.reported = append(s.reported, w.Ref.String()+": "+message)
 		}
@@ -116,8 +119,8 @@ func TestANamespaceGetsFewReportsOfAbsences(t *testing.T) {
 // The API server accepts any text as the name of a config that a template refers to.
 func TestANameThatNoObjectCanHaveIsQuotedAndShort(t *testing.T) {
 	lacking := func(name string) string {
-		references := []catalog.Reference{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: name}, Channel: catalog.Environment}}
-		return describeMissing(&catalog.View{Workload: &catalog.Workload{References: references}}, anyConfig)
+		references := []template.Reference{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: name}, Channel: template.Environment}}
+		return describeMissing(&catalog.View{Workload: &workload.Workload{References: references}}, anyConfig)
 	}
 	text := lacking("x does not exist; look with: kubectl delete ns prod" + strings.Repeat("x", 200))
 	if !strings.HasPrefix(text, `a config does not exist, because no object can have its name: "x does not exist; look`) || len(text) > 200 {
@@ -166,7 +169,7 @@ func TestTheLastWordOnAnAbsenceThatWasReportedIsThatItIsOver(t *testing.T) {
 				}
 				time.Sleep(test.lasts)
 				synctest.Wait()
-				s.catalog.ObserveWorkload(catalog.Workload{Ref: ref, UID: "u", ResourceVersion: "2", Idle: test.isIdle})
+				s.catalog.ObserveWorkload(workload.Workload{Ref: ref, UID: "u", ResourceVersion: "2", Idle: test.isIdle})
 				s.put(ref, "", time.Now())
 				if s.last != test.want {
 					t.Errorf("the last word is %q, want %q", s.last, test.want)

@@ -10,17 +10,21 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
 // spacing returns how far apart the restarts of a workload must be.
-func (r *restarter) spacing(w *catalog.Workload) catalog.Spacing {
-	return catalog.Spacing{Grace: r.gracePeriod(w), Limit: r.backoffLimit}
+func (r *restarter) spacing(w *workload.Workload) policy.Spacing {
+	return policy.Spacing{Grace: r.gracePeriod(w), Limit: r.backoffLimit}
 }
 
 // restart restarts a workload when the gate lets it.
-func (r *restarter) restart(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time) error {
+func (r *restarter) restart(ctx context.Context, view catalog.View, decision decide.Decision, taken time.Time) error {
 	w, err := r.pods.measured(ctx, view.Workload) // whether all its pods run decides what a failure says
 	if err != nil && !isPermanent(err) {
 		return err
@@ -29,10 +33,10 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 		return err
 	}
 	view.Workload = w
-	edited, knowsAll := view.EditedAt(&decision) // without what the last restart was for, too
+	edited, knowsAll := decide.EditedAt(&view, &decision) // without what the last restart was for, too
 	var unseen time.Time
 	if !w.Applied.Marked { // otherwise people may have held it all the time
-		unseen = view.EditedBefore(&decision)
+		unseen = decide.EditedBefore(&view, &decision)
 	}
 	r.deliveries.includeLeft(w, &decision)
 	now := time.Now()
@@ -64,7 +68,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision cat
 }
 
 // requestFor describes a restart that is due to the gate.
-func (r *restarter) requestFor(view *catalog.View, decision *catalog.Decision, now time.Time) *gate.Request {
+func (r *restarter) requestFor(view *catalog.View, decision *decide.Decision, now time.Time) *gate.Request {
 	w := view.Workload
 	wait := w.Applied.Budget.Wait(r.spacing(w), now)
 	request := r.gate.request(w, decision, wait, r.deliveries.standingOf(w, decision), now)
@@ -74,10 +78,10 @@ func (r *restarter) requestFor(view *catalog.View, decision *catalog.Decision, n
 
 // apply sends the one patch that carries out a decision. The gate has admitted the request, which is nil if
 // the decision is no restart.
-func (r *restarter) apply(ctx context.Context, view catalog.View, decision catalog.Decision, taken time.Time, admitted *gate.Request) error {
+func (r *restarter) apply(ctx context.Context, view catalog.View, decision decide.Decision, taken time.Time, admitted *gate.Request) error {
 	w, now := view.Workload, time.Now()
 	budget := w.Applied.Budget
-	if decision.Outcome == catalog.Restart {
+	if decision.Outcome == decide.Restart {
 		r.backlogs.noteDue(w.Ref, w.Applied.Marked, now)
 		budget = budget.Spend(r.spacing(w), now)
 	}
@@ -85,10 +89,10 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 	if admitted != nil {
 		admitted.ID = now.UTC().Format(time.RFC3339Nano)
 	}
-	patch, err := newPatch(w, decision, catalog.Basis{
+	patch, err := newPatch(w, decision, record.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken,
 		Timestamp: timestamp, WasWhole: r.deliveries.wasWholeAfter(w, &decision),
-		RestartedFor: restartedForAfter(w, &decision), Without: decision.Without, Evict: w.EvictAfter(decision.Outcome),
+		RestartedFor: restartedForAfter(w, &decision), Without: decision.Without, Evict: decide.EvictAfter(w, decision.Outcome),
 	})
 	if err != nil {
 		return err
@@ -109,9 +113,9 @@ func (r *restarter) apply(ctx context.Context, view catalog.View, decision catal
 
 // restartedForAfter returns what the last restart of a workload was for after a decision is carried
 // out. What is recorded of another pod template is about a rollout that this one has replaced.
-func restartedForAfter(w *catalog.Workload, decision *catalog.Decision) []catalog.Restarted {
+func restartedForAfter(w *workload.Workload, decision *decide.Decision) []record.Restarted {
 	switch {
-	case decision.Outcome == catalog.Restart:
+	case decision.Outcome == decide.Restart:
 		return decision.RestartedFor()
 	case w.Applied.Trusted:
 		return w.Applied.RestartedFor
@@ -121,7 +125,7 @@ func restartedForAfter(w *catalog.Workload, decision *catalog.Decision) []catalo
 
 // patchFailed takes in what the failure of a patch shows of a workload, and returns the error with
 // which the controller decides again; nil if the workload is gone.
-func (r *restarter) patchFailed(ctx context.Context, w *catalog.Workload, answer *observation, err error) error {
+func (r *restarter) patchFailed(ctx context.Context, w *workload.Workload, answer *observation, err error) error {
 	switch {
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return r.lookAgain(ctx, w, err)
@@ -135,7 +139,7 @@ func (r *restarter) patchFailed(ctx context.Context, w *catalog.Workload, answer
 // changed or is gone. It returns the refusal so that the controller decides again. If the
 // workload has not changed, an admission webhook has refused the patch with a misleading
 // status code.
-func (r *restarter) lookAgain(ctx context.Context, w *catalog.Workload, refusal error) error {
+func (r *restarter) lookAgain(ctx context.Context, w *workload.Workload, refusal error) error {
 	found, err := r.workloads.get(ctx, w.Ref)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -163,7 +167,7 @@ func (r *restarter) observeRead(found *observation) {
 }
 
 // applied reports a patch that the API server accepted.
-func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admitted *gate.Request) {
+func (r *restarter) applied(w *workload.Workload, decision decide.Decision, admitted *gate.Request) {
 	r.metrics.annotationUpdates.Inc()
 	waited := r.backlogs.settle(w.Ref)
 	if waited.count > 0 {
@@ -172,7 +176,7 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admi
 	if waited.count > 0 && !waited.owed.IsZero() { // what people held was not late
 		r.metrics.dueToPatch.Observe(max(0, time.Since(waited.owed)).Seconds())
 	}
-	if decision.Outcome == catalog.RecordOnly {
+	if decision.Outcome == decide.RecordOnly {
 		r.reportRecorded(w, waited)
 		r.noteRewritten(w)
 		r.log.Info("recorded", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
@@ -191,12 +195,12 @@ func (r *restarter) applied(w *catalog.Workload, decision catalog.Decision, admi
 
 // pretend reports once what a dry run would do. Since nothing is written, the same is still
 // to do when the workload changes next.
-func (r *restarter) pretend(w *catalog.Workload, decision catalog.Decision) {
+func (r *restarter) pretend(w *workload.Workload, decision decide.Decision) {
 	r.backlogs.settle(w.Ref)
 	if !r.journal.noteDryRun(w.Ref, decision.Delivers()) {
 		return
 	}
-	if decision.Outcome == catalog.RecordOnly {
+	if decision.Outcome == decide.RecordOnly {
 		r.log.Info("would record", "workload", w.Ref, "configs", len(decision.Checksums), "reason", decision.Reason)
 		return
 	}

@@ -10,6 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
@@ -21,8 +25,8 @@ type attempt struct {
 	// the time that identifies the record.
 	version  string
 	written  time.Time
-	decided  catalog.Sequence
-	decision catalog.Decision
+	decided  names.Sequence
+	decision decide.Decision
 	// admitted is what the gate admitted, nil if the write was no restart.
 	admitted *gate.Request
 }
@@ -52,10 +56,10 @@ func isUncertain(err error) bool {
 // noteAttempt remembers an attempt until the workload shows whether it succeeded. It drops
 // the checksums, of which there may be very many, because the workload will then show them
 // too.
-func (j *journal) noteAttempt(ref catalog.WorkloadRef, a attempt) {
+func (j *journal) noteAttempt(ref names.WorkloadRef, a attempt) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	a.decision.Checksums, a.decision.Without = nil, catalog.Without{}
+	a.decision.Checksums, a.decision.Without = nil, record.Without{}
 	most := maxAttempts
 	if j.attemptsIn[ref.Namespace] >= maxAttemptsIn {
 		most = 1
@@ -66,7 +70,7 @@ func (j *journal) noteAttempt(ref catalog.WorkloadRef, a attempt) {
 }
 
 // keepAttempts replaces the attempts of a workload. The caller holds the lock.
-func (j *journal) keepAttempts(ref catalog.WorkloadRef, attempts []attempt) {
+func (j *journal) keepAttempts(ref names.WorkloadRef, attempts []attempt) {
 	j.attemptsIn.Add(ref.Namespace, len(attempts)-len(j.attempts[ref]))
 	if j.attempts[ref] = attempts; len(attempts) == 0 {
 		delete(j.attempts, ref)
@@ -76,12 +80,12 @@ func (j *journal) keepAttempts(ref catalog.WorkloadRef, attempts []attempt) {
 // takeCarriedOut returns the attempt that made the present record of a workload, and false if
 // no attempt did. It forgets the attempts as soon as they cannot succeed any more, because
 // the workload has a later version than the one they were for.
-func (j *journal) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
+func (j *journal) takeCarriedOut(w *workload.Workload) (attempt, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	attempts := j.attempts[w.Ref]
 	i := slices.IndexFunc(attempts, func(a attempt) bool { return a.written.Equal(w.Applied.Written) })
-	if i >= 0 || slices.ContainsFunc(attempts, func(a attempt) bool { return catalog.IsLaterVersion(w.ResourceVersion, a.version) }) {
+	if i >= 0 || slices.ContainsFunc(attempts, func(a attempt) bool { return workload.IsLaterVersion(w.ResourceVersion, a.version) }) {
 		j.keepAttempts(w.Ref, nil)
 	}
 	if i < 0 {
@@ -91,7 +95,7 @@ func (j *journal) takeCarriedOut(w *catalog.Workload) (attempt, bool) {
 }
 
 // hasAttempted reports whether an attempt made the present record of a workload.
-func (j *journal) hasAttempted(w *catalog.Workload) bool {
+func (j *journal) hasAttempted(w *workload.Workload) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return w != nil && slices.ContainsFunc(j.attempts[w.Ref], func(a attempt) bool { return a.written.Equal(w.Applied.Written) })
@@ -99,7 +103,7 @@ func (j *journal) hasAttempted(w *catalog.Workload) bool {
 
 // look returns what the catalog knows about a workload. If that shows that a write with a
 // lost answer succeeded, look reports the write now.
-func (r *restarter) look(ref catalog.WorkloadRef) (catalog.View, bool) {
+func (r *restarter) look(ref names.WorkloadRef) (catalog.View, bool) {
 	view, found := r.catalog.View(ref)
 	if !found {
 		return view, false

@@ -19,7 +19,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	catalogrecord "kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // losingServer has one Deployment. It carries patches out, and loses answers.
@@ -73,8 +78,8 @@ func (s *losingServer) patch(body io.Reader) *metav1.Status {
 		s.deployment.Spec.Template.Annotations = patch.Spec.Template.Metadata.Annotations
 	}
 	s.deployment.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: catalog.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
-		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + catalog.BasisAnnotation + `":{}}}}`),
+		Manager: annotation.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, FieldsType: "FieldsV1",
+		FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + annotation.BasisAnnotation + `":{}}}}`),
 	}}
 	s.write()
 	return nil
@@ -86,7 +91,7 @@ func (s *losingServer) write() {
 	s.deployment.ResourceVersion = strconv.Itoa(version + 1)
 }
 
-func (s *losingServer) workload(t *testing.T) catalog.Workload {
+func (s *losingServer) workload(t *testing.T) workload.Workload {
 	t.Helper()
 	return workloadOf(t, &s.deployment)
 }
@@ -95,7 +100,7 @@ func TestAWriteWhoseAnswerIsLostIsReportedOnce(t *testing.T) {
 	for name, test := range map[string]struct {
 		script []string
 		// meanwhile happens after each attempt that fails.
-		meanwhile func(*losingServer, *restarter, catalog.Workload)
+		meanwhile func(*losingServer, *restarter, workload.Workload)
 	}{
 		"answered":                           {nil, nil},
 		"never arrived, then answered":       {[]string{neverArrives}, nil},
@@ -103,18 +108,18 @@ func TestAWriteWhoseAnswerIsLostIsReportedOnce(t *testing.T) {
 		"lost, and the retry's answer, too":  {[]string{answerLost, answerLost}, nil},
 		"lost at the second attempt":         {[]string{neverArrives, answerLost}, nil},
 		"lost in a server that fails":        {[]string{serverFails}, nil},
-		"lost, and the watch is faster":      {[]string{answerLost}, func(_ *losingServer, r *restarter, w catalog.Workload) { r.catalog.ObserveWorkload(w) }},
-		"lost, and another write comes next": {[]string{answerLost}, func(s *losingServer, _ *restarter, _ catalog.Workload) { s.write() }},
+		"lost, and the watch is faster":      {[]string{answerLost}, func(_ *losingServer, r *restarter, w workload.Workload) { r.catalog.ObserveWorkload(w) }},
+		"lost, and another write comes next": {[]string{answerLost}, func(s *losingServer, _ *restarter, _ workload.Workload) { s.write() }},
 	} {
-		for _, outcome := range []catalog.Outcome{catalog.RecordOnly, catalog.Restart} {
+		for _, outcome := range []decide.Outcome{decide.RecordOnly, decide.Restart} {
 			t.Run(name+", "+string(outcome), func(t *testing.T) {
 				server := &losingServer{deployment: watched()}
 				recorder := record.NewFakeRecorder(10)
 				var log strings.Builder
 				r := refusedRestarter(t, server, recorder, &log)
-				r.catalog.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{new(settingsOf("v1"))}, time.Now(), true, func(catalog.ConfigRef) {})
+				r.catalog.ListConfigs(names.ConfigMap, "", []*content.Config{new(settingsOf("v1"))}, time.Now(), true, func(names.ConfigRef) {})
 				r.catalog.ObserveWorkload(server.workload(t))
-				if outcome == catalog.Restart {
+				if outcome == decide.Restart {
 					r.work(t.Context(), web) // records
 					r.catalog.ObserveConfig(settingsOf("v2"), time.Now())
 					log.Reset()
@@ -140,7 +145,7 @@ func TestAttemptsAreForgottenWithTheirWorkload(t *testing.T) {
 	server := &losingServer{deployment: watched(), script: []string{neverArrives, neverArrives}}
 	var log strings.Builder
 	r := refusedRestarter(t, server, record.NewFakeRecorder(10), &log)
-	r.catalog.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{new(settingsOf("v1"))}, time.Now(), true, func(catalog.ConfigRef) {})
+	r.catalog.ListConfigs(names.ConfigMap, "", []*content.Config{new(settingsOf("v1"))}, time.Now(), true, func(names.ConfigRef) {})
 	r.catalog.ObserveWorkload(server.workload(t))
 	r.work(t.Context(), web)
 	if len(r.journal.attempts) == 0 {
@@ -156,7 +161,7 @@ func TestAttemptsAreForgottenWithTheirWorkload(t *testing.T) {
 func TestAttemptsThatFailForLongTakeLittleMemory(t *testing.T) {
 	b := newJournal()
 	for range 100 {
-		decision := catalog.Decision{Outcome: catalog.Restart, Checksums: catalog.Checksums{mapA: 1}}
+		decision := decide.Decision{Outcome: decide.Restart, Checksums: catalogrecord.Checksums{mapA: 1}}
 		b.noteAttempt(web, attempt{decision: decision})
 	}
 	attempts := b.attempts[web]
@@ -164,7 +169,7 @@ func TestAttemptsThatFailForLongTakeLittleMemory(t *testing.T) {
 		t.Errorf("%d are remembered, want %d", len(attempts), maxAttempts)
 	}
 	for _, a := range attempts {
-		if a.decision.Checksums != nil || a.decision.Outcome != catalog.Restart {
+		if a.decision.Checksums != nil || a.decision.Outcome != decide.Restart {
 			t.Errorf("decision %+v", a.decision)
 		}
 	}
@@ -186,10 +191,10 @@ func valueOf(t *testing.T, counter prometheus.Counter) float64 {
 	return sample.GetCounter().GetValue()
 }
 
-func requireReportedOnce(t *testing.T, r *restarter, outcome catalog.Outcome, before counts, log *strings.Builder, events []string) {
+func requireReportedOnce(t *testing.T, r *restarter, outcome decide.Outcome, before counts, log *strings.Builder, events []string) {
 	t.Helper()
 	line, want := "msg=recorded", counts{before.updates + 1, before.restarts}
-	if outcome == catalog.Restart {
+	if outcome == decide.Restart {
 		line, want.restarts = "msg=restarted", before.restarts+1
 		if len(events) != 1 || events[0] != "Normal Restarting restarting: configmap settings changed (keys: used)" {
 			t.Errorf("events: %q", events)
@@ -209,7 +214,7 @@ func watched() appsv1.Deployment {
 		TypeMeta: metav1.TypeMeta{Kind: "Deployment", APIVersion: "apps/v1"},
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: web.Namespace, Name: web.Name, UID: "u", ResourceVersion: "5",
-			Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled},
+			Annotations: map[string]string{annotation.EnabledAnnotation: annotation.Enabled},
 		},
 		Spec: appsv1.DeploymentSpec{
 			Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
@@ -220,8 +225,8 @@ func watched() appsv1.Deployment {
 	}
 }
 
-func settingsOf(value string) catalog.Config {
-	return catalog.NewConfigMap(&corev1.ConfigMap{
+func settingsOf(value string) content.Config {
+	return content.NewConfigMap(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: web.Namespace, Name: "settings"}, Data: map[string]string{"used": value},
 	})
 }
@@ -245,7 +250,7 @@ func TestTheAttemptsOfANamespaceTakeLittleMemory(t *testing.T) {
 		t.Errorf("%d attempts of a workload of another namespace are remembered", n)
 	}
 	for ref, attempts := range j.attempts {
-		if last := attempts[len(attempts)-1]; ref != other && !j.hasAttempted(&catalog.Workload{Ref: ref, Applied: catalog.AppliedState{Written: last.written}}) {
+		if last := attempts[len(attempts)-1]; ref != other && !j.hasAttempted(&workload.Workload{Ref: ref, Applied: catalogrecord.AppliedState{Written: last.written}}) {
 			t.Errorf("the last attempt of %s is forgotten", ref)
 		}
 		j.forget(ref)

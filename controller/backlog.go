@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
@@ -29,7 +31,7 @@ type backlog struct {
 	failure failedAttempts
 	// slowedBy holds the first configs whose restart has to wait because the workload has
 	// no budget left; nil if no restart has to wait for that reason.
-	slowedBy []catalog.ConfigRef
+	slowedBy []names.ConfigRef
 	// putOff is what the restart waits for, and putOffSince since when; empty if it does not wait. putOffBy
 	// is the config whose fan-out or halt it waits for, or why people hold it. reported are the reasons that
 	// were news to the owner, with when each was last, in the order in which they were told.
@@ -48,8 +50,8 @@ type backlog struct {
 // reportedReason is a reason to wait that the owner of a workload has been told.
 type reportedReason struct {
 	reason gate.Reason
-	on     catalog.ConfigRef // whose halt it is, if it is one
-	why    string            // set by lastTold, if it is known what held the restart last
+	on     names.ConfigRef // whose halt it is, if it is one
+	why    string          // set by lastTold, if it is known what held the restart last
 	at     time.Time
 	isOver bool // and the owner has been told that, too
 	again  int  // how often it was told again after that
@@ -115,7 +117,7 @@ func (w *backlog) lastTold(is func(gate.Reason) bool) (last reportedReason, wasT
 // takeEnded takes from what the owner of a workload has been told that a person has to act, if the gate answers otherwise
 // now, and returns what was told last. It returns false if there is no such thing, or if it need not be over. Whoever may
 // set a hold can set and remove it often, so it is remembered when it was told.
-func (b *backlogs) takeEnded(ref catalog.WorkloadRef, answer gate.Reason) (told reportedReason, hasEnded bool) {
+func (b *backlogs) takeEnded(ref names.WorkloadRef, answer gate.Reason) (told reportedReason, hasEnded bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
@@ -138,13 +140,13 @@ func (b *backlogs) takeEnded(ref catalog.WorkloadRef, answer gate.Reason) (told 
 // at once.
 type backlogs struct {
 	mu      sync.Mutex
-	waiting map[catalog.WorkloadRef]backlog
-	slowing catalog.Counts[catalog.ConfigRef] // how many waiting workloads each config slows down
-	began   time.Time                         // when this process began to lead
+	waiting map[names.WorkloadRef]backlog
+	slowing catalog.Counts[names.ConfigRef] // how many waiting workloads each config slows down
+	began   time.Time                       // when this process began to lead
 }
 
 func newBacklogs() *backlogs {
-	return &backlogs{waiting: make(map[catalog.WorkloadRef]backlog), slowing: make(map[catalog.ConfigRef]int)}
+	return &backlogs{waiting: make(map[names.WorkloadRef]backlog), slowing: make(map[names.ConfigRef]int)}
 }
 
 // begin notes that this process begins to lead.
@@ -161,7 +163,7 @@ func (b *backlogs) note(change observedChange) {
 	defer b.mu.Unlock()
 	w := b.waiting[change.Workload]
 	if change.Since.Before(b.began) {
-		_, isConfig := change.Subject.(catalog.ConfigRef)
+		_, isConfig := change.Subject.(names.ConfigRef)
 		w.isInherited, w.atLeast = w.isInherited || isConfig, true
 		change.Since = b.began
 		if change.Due.Before(b.began) {
@@ -182,7 +184,7 @@ func (b *backlogs) note(change observedChange) {
 // date notes when the first of the edits was made that a restart is for, zero if that is not known, and whether none can be
 // earlier. It matters only if a change came before this process led: others are as old as they were seen, such as that a
 // workload is enabled long after an edit. Unseen is when the first was made that no watch showed, because this process is younger.
-func (b *backlogs) date(ref catalog.WorkloadRef, edited, unseen time.Time, knowsAll bool, grace time.Duration) {
+func (b *backlogs) date(ref names.WorkloadRef, edited, unseen time.Time, knowsAll bool, grace time.Duration) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w, found := b.waiting[ref]
@@ -205,7 +207,7 @@ const maxSlowing = 10
 
 // putOff notes that a restart has to wait, and returns since when this process lets it, and whether the reason is
 // news to the owner. Waiting for an earlier wave is normal for a while.
-func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answer gate.Answer, now time.Time) (since time.Time, news bool) {
+func (b *backlogs) putOff(ref names.WorkloadRef, causes []decide.Cause, answer gate.Answer, now time.Time) (since time.Time, news bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
@@ -227,7 +229,7 @@ func (b *backlogs) putOff(ref catalog.WorkloadRef, causes []catalog.Cause, answe
 	w.failure.unknown, w.failure.next = "", time.Time{}
 	b.countSlowing(w.slowedBy, -1)
 	if w.slowedBy = nil; answer.Reason == gate.Backoff {
-		w.slowedBy = make([]catalog.ConfigRef, 0, min(len(causes), maxSlowing))
+		w.slowedBy = make([]names.ConfigRef, 0, min(len(causes), maxSlowing))
 		for _, cause := range causes[:min(len(causes), maxSlowing)] {
 			w.slowedBy = append(w.slowedBy, cause.Config)
 		}
@@ -252,7 +254,7 @@ func (w *backlog) noteHeld(reason gate.Reason, now time.Time) {
 }
 
 // countSlowing must be called with the lock held.
-func (b *backlogs) countSlowing(configs []catalog.ConfigRef, more int) {
+func (b *backlogs) countSlowing(configs []names.ConfigRef, more int) {
 	for _, config := range configs {
 		b.slowing.Add(config, more)
 	}
@@ -289,7 +291,7 @@ func (b *backlogs) longestWaits(now time.Time) map[string]time.Duration {
 // noteDue notes that a restart of a workload is due now, and whether its record says that it was put off. If a former leader did
 // that, it is not known for how long, so nothing is late that was due before this process led. What waited for its turn only
 // because the leader is new is as late as before.
-func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Time) {
+func (b *backlogs) noteDue(ref names.WorkloadRef, wasPutOff bool, now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
@@ -307,7 +309,7 @@ func (b *backlogs) noteDue(ref catalog.WorkloadRef, wasPutOff bool, now time.Tim
 }
 
 // state reports whether a restart of a workload is due, and whether work for it is under way.
-func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
+func (b *backlogs) state(ref names.WorkloadRef) (due, waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w, found := b.waiting[ref]
@@ -315,7 +317,7 @@ func (b *backlogs) state(ref catalog.WorkloadRef) (due, waits bool) {
 }
 
 // isHeld reports whether a restart of a workload waits because the gate does not let it begin.
-func (b *backlogs) isHeld(ref catalog.WorkloadRef) bool {
+func (b *backlogs) isHeld(ref names.WorkloadRef) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
@@ -324,7 +326,7 @@ func (b *backlogs) isHeld(ref catalog.WorkloadRef) bool {
 
 // isAsking reports whether a restart that the gate did not let begin asks again without a change that has
 // become due.
-func (b *backlogs) isAsking(ref catalog.WorkloadRef) bool {
+func (b *backlogs) isAsking(ref names.WorkloadRef) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
@@ -332,7 +334,7 @@ func (b *backlogs) isAsking(ref catalog.WorkloadRef) bool {
 }
 
 // those returns the workloads whose backlog is of a kind.
-func (b *backlogs) those(isOne func(*backlog) bool) (found []catalog.WorkloadRef) {
+func (b *backlogs) those(isOne func(*backlog) bool) (found []names.WorkloadRef) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var w backlog // one for all, because it is moved to the heap
@@ -345,24 +347,24 @@ func (b *backlogs) those(isOne func(*backlog) bool) (found []catalog.WorkloadRef
 }
 
 // settle forgets what a workload waited for, and returns it.
-func (b *backlogs) settle(ref catalog.WorkloadRef) backlog {
+func (b *backlogs) settle(ref names.WorkloadRef) backlog {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.remove(ref)
 }
 
 // remove must be called with the lock held.
-func (b *backlogs) remove(ref catalog.WorkloadRef) backlog {
+func (b *backlogs) remove(ref names.WorkloadRef) backlog {
 	waited := b.waiting[ref]
 	b.countSlowing(waited.slowedBy, -1)
 	if delete(b.waiting, ref); len(b.waiting) == 0 {
-		b.waiting = make(map[catalog.WorkloadRef]backlog) // releases the memory that many entries took
+		b.waiting = make(map[names.WorkloadRef]backlog) // releases the memory that many entries took
 	}
 	return waited
 }
 
 // putOffRecord notes that a record, but no restart, has to wait until a time.
-func (b *backlogs) putOffRecord(ref catalog.WorkloadRef, until time.Time) {
+func (b *backlogs) putOffRecord(ref names.WorkloadRef, until time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	waiting := b.remove(ref)

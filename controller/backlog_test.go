@@ -12,14 +12,17 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
 
 func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 	begin := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	api := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "api"}
-	other := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "other-ns", Name: "web"}
+	api := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: "api"}
+	other := names.WorkloadRef{Kind: names.Deployment, Namespace: "other-ns", Name: "web"}
 	b := newBacklogs()
 	after := func(d time.Duration) time.Time { return begin.Add(d) }
 	require := func(what string, now time.Duration, want map[string]time.Duration) {
@@ -39,8 +42,8 @@ func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 	b.note(observedChange{Workload: api, Since: begin, Due: after(3 * time.Minute), Count: 1})
 	require("each namespace has its own", 4*time.Minute, waits{"ns": 2 * time.Minute, "other-ns": time.Minute})
 
-	b.putOff(web, []catalog.Cause{{}}, slowedUntil(after(10*time.Minute)), begin)
-	b.putOff(api, []catalog.Cause{{}}, slowedUntil(after(8*time.Minute)), begin)
+	b.putOff(web, []decide.Cause{{}}, slowedUntil(after(10*time.Minute)), begin)
+	b.putOff(api, []decide.Cause{{}}, slowedUntil(after(8*time.Minute)), begin)
 	require("the spacing of the budget does not count", 8*time.Minute, waits{"other-ns": 5 * time.Minute})
 	b.note(observedChange{Workload: web, Since: after(6 * time.Minute), Due: after(8 * time.Minute), Count: 1})
 	require("nor does an edit meanwhile", 9*time.Minute, waits{"ns": time.Minute, "other-ns": 6 * time.Minute})
@@ -58,9 +61,9 @@ func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 
 func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 	b := newBacklogs()
-	var causes []catalog.Cause
+	var causes []decide.Cause
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
-		causes = append(causes, catalog.Cause{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: name}})
+		causes = append(causes, decide.Cause{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: name}})
 	}
 	slowed := slowedUntil(time.Now())
 	if _, isNews := b.putOff(web, causes, slowed, time.Now()); !isNews {
@@ -72,7 +75,7 @@ func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 	if slowed := b.slowed(); len(slowed) != maxSlowing || slowed[0].Value != 1 {
 		t.Errorf("slowed %v", slowed)
 	}
-	api := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "api"}
+	api := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: "api"}
 	b.putOff(api, causes[:1], slowed, time.Now())
 	b.settle(web)
 	if diff := cmp.Diff([]series.Sample{{Label: mapA.String(), Value: 1}}, b.slowed()); diff != "" {
@@ -99,7 +102,7 @@ func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 		time.Sleep(time.Second)
 		r.backlogs.putOff(web, nil, slowedUntil(time.Now().Add(10*time.Minute)), time.Now())
 		time.Sleep(10*time.Minute + 3*time.Second)
-		r.applied(&catalog.Workload{Ref: web}, catalog.Decision{Outcome: catalog.RecordOnly}, nil)
+		r.applied(&workload.Workload{Ref: web}, decide.Decision{Outcome: decide.RecordOnly}, nil)
 		for want, histogram := range map[float64]prometheus.Histogram{
 			12*60 + 4: r.metrics.changeToPatch,
 			3:         r.metrics.dueToPatch,
@@ -119,7 +122,7 @@ func TestARecordAfterAHoldIsNotLate(t *testing.T) {
 		r.backlogs.note(observedChange{Workload: web, Since: time.Now(), Due: time.Now(), Count: 1})
 		r.backlogs.putOff(web, nil, gate.Answer{Reason: gate.Hold, Text: "an incident"}, time.Now())
 		time.Sleep(time.Hour)
-		r.applied(&catalog.Workload{Ref: web}, catalog.Decision{Outcome: catalog.RecordOnly}, nil)
+		r.applied(&workload.Workload{Ref: web}, decide.Decision{Outcome: decide.RecordOnly}, nil)
 		for want, histogram := range map[float64]prometheus.Histogram{60 * 60: r.metrics.changeToPatch, 0: r.metrics.dueToPatch} {
 			var got dto.Metric
 			if err := histogram.Write(&got); err != nil || got.GetHistogram().GetSampleSum() != want {
@@ -131,8 +134,8 @@ func TestARecordAfterAHoldIsNotLate(t *testing.T) {
 
 func TestTheOwnerHearsOfAReasonAgainWhenAnotherOneWasTheLast(t *testing.T) {
 	begin := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
-	settings := func(name string) catalog.ConfigRef {
-		return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: name}
+	settings := func(name string) names.ConfigRef {
+		return names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: name}
 	}
 	halt := func(name string) gate.Answer {
 		return gate.Answer{Reason: gate.Halted, Halt: &gate.Halt{Config: settings(name)}}

@@ -16,7 +16,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // An API server that has just started may refuse what it allows a moment later.
@@ -90,7 +92,7 @@ func TestAHaltThatAnotherRestartEndsIsWrittenAtOnce(t *testing.T) {
 		for _, w := range []*world{standby, leader} {
 			w.edited("a/b", "1")
 		}
-		leader.runs("a/web", map[string]string{catalog.WaveAnnotation: "-1"}, "b", "c")
+		leader.runs("a/web", map[string]string{annotation.WaveAnnotation: "-1"}, "b", "c")
 		leader.runs("a/other", nil, "c")
 		settle(leader)
 		standby.controller.leading.Store(false)
@@ -162,7 +164,7 @@ func TestACanaryOfASecretIsJudgedOnceTheKeyIsKnown(t *testing.T) {
 	for name, knows := range map[string]bool{"key known": true, "key not known yet": false} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				key := catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1})
+				key := content.NewChecksumKey([content.ChecksumKeySize]byte{1})
 				standby := gradual(t)
 				time.Sleep(time.Second)
 				leader := gradual(t)
@@ -204,7 +206,7 @@ func TestACanaryOfASecretIsJudgedOnceTheKeyIsKnown(t *testing.T) {
 				pass(time.Second)
 				standby.controller.useKey(key)
 				for n := range standby.deployments {
-					standby.controller.restarter.queue.Add(deploymentNamed(n), catalog.ConfigRef{})
+					standby.controller.restarter.queue.Add(deploymentNamed(n), names.ConfigRef{})
 				}
 				settle(standby)
 				for range 30 {
@@ -274,7 +276,7 @@ func TestARecordAfterAFailureKeepsItsHaltFromLastingForEver(t *testing.T) {
 				leader, standby := twoLeadersOfAFailure(t)
 				time.Sleep(time.Minute)
 				if records {
-					leader.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.IgnoreAnnotation] = "configmap/c/unused" })
+					leader.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.IgnoreAnnotation] = "configmap/c/unused" })
 					settle(leader)
 				}
 				time.Sleep(time.Minute)
@@ -299,7 +301,7 @@ func TestACanaryIsFollowedAlsoIfItsRecordWasWrittenAgain(t *testing.T) {
 				leader, standby, canary := twoLeadersOfACanary(t)
 				time.Sleep(5 * time.Second)
 				if records {
-					leader.changed(canary, func(d *appsv1.Deployment) { d.Annotations[catalog.IgnoreAnnotation] = "configmap/c/unused" })
+					leader.changed(canary, func(d *appsv1.Deployment) { d.Annotations[annotation.IgnoreAnnotation] = "configmap/c/unused" })
 					settle(leader)
 				}
 				time.Sleep(20 * time.Second)

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
 
 // observedChange records that a config, or the workload itself, changed, as it concerns one
 // workload.
 type observedChange struct {
-	Workload catalog.WorkloadRef
+	Workload names.WorkloadRef
 	// Subject is the catalog.ConfigRef or catalog.WorkloadRef that changed; the change goes
 	// by its name.
 	Subject fmt.Stringer
@@ -43,7 +44,7 @@ type changeQueue struct {
 	wake chan struct{} // has an element when another change may be due next
 
 	mu       sync.Mutex
-	pending  map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange
+	pending  map[names.WorkloadRef]map[fmt.Stringer]*pendingChange
 	subjects map[fmt.Stringer]int   // how many workloads wait for a change of each subject
 	numbers  catalog.Counts[string] // how many changes of configs the workloads of each namespace wait for
 	order    fairqueue.Heap[*pendingChange]
@@ -67,14 +68,14 @@ func newChangeQueue() *changeQueue {
 
 // clear drops all changes, and the memory that many of them took.
 func (q *changeQueue) clear() {
-	q.pending, q.subjects, q.order = make(map[catalog.WorkloadRef]map[fmt.Stringer]*pendingChange), make(map[fmt.Stringer]int), fairqueue.Heap[*pendingChange]{}
+	q.pending, q.subjects, q.order = make(map[names.WorkloadRef]map[fmt.Stringer]*pendingChange), make(map[fmt.Stringer]int), fairqueue.Heap[*pendingChange]{}
 	q.numbers = make(catalog.Counts[string])
 }
 
 // Observe notes that the subject changed at the given time and that this may concern the
 // workload. The change is due after the grace period, or immediately if that is 0. Observe
 // never blocks.
-func (q *changeQueue) Observe(workload catalog.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
+func (q *changeQueue) Observe(workload names.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	waiting := q.pending[workload]
@@ -108,7 +109,7 @@ func (q *changeQueue) push(change observedChange) {
 // references, since that change does not concern the workload any more. But a change of the
 // workload itself may have waited for this one (see [restarter.Enqueue]), so a change of the
 // workload itself takes its place.
-func (q *changeQueue) Abandon(workload catalog.WorkloadRef, config catalog.ConfigRef) {
+func (q *changeQueue) Abandon(workload names.WorkloadRef, config names.ConfigRef) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	pending, found := q.pending[workload][config]
@@ -125,12 +126,12 @@ func (q *changeQueue) Abandon(workload catalog.WorkloadRef, config catalog.Confi
 }
 
 // Configs returns the configs with a change that is not yet due for the workload.
-func (q *changeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef {
+func (q *changeQueue) Configs(workload names.WorkloadRef) []names.ConfigRef {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	var configs []catalog.ConfigRef
+	var configs []names.ConfigRef
 	for subject := range q.pending[workload] {
-		if config, isConfig := subject.(catalog.ConfigRef); isConfig {
+		if config, isConfig := subject.(names.ConfigRef); isConfig {
 			configs = append(configs, config)
 		}
 	}
@@ -139,7 +140,7 @@ func (q *changeQueue) Configs(workload catalog.WorkloadRef) []catalog.ConfigRef 
 
 // Shorten makes the changes of a workload due after another grace period if that is earlier.
 // A longer grace period applies from the next change on.
-func (q *changeQueue) Shorten(workload catalog.WorkloadRef, grace time.Duration) {
+func (q *changeQueue) Shorten(workload names.WorkloadRef, grace time.Duration) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, change := range q.pending[workload] {
@@ -152,7 +153,7 @@ func (q *changeQueue) Shorten(workload catalog.WorkloadRef, grace time.Duration)
 }
 
 // Forget drops the changes of a workload, which is gone.
-func (q *changeQueue) Forget(workload catalog.WorkloadRef) {
+func (q *changeQueue) Forget(workload names.WorkloadRef) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for _, change := range q.pending[workload] {
@@ -162,7 +163,7 @@ func (q *changeQueue) Forget(workload catalog.WorkloadRef) {
 
 // Holds reports whether there is a change of the subject that is not yet due for the
 // workload.
-func (q *changeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) bool {
+func (q *changeQueue) Holds(workload names.WorkloadRef, subject fmt.Stringer) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	_, found := q.pending[workload][subject]
@@ -170,7 +171,7 @@ func (q *changeQueue) Holds(workload catalog.WorkloadRef, subject fmt.Stringer) 
 }
 
 // HoldsAny reports whether there is a change that is not yet due for the workload.
-func (q *changeQueue) HoldsAny(workload catalog.WorkloadRef) bool {
+func (q *changeQueue) HoldsAny(workload names.WorkloadRef) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return len(q.pending[workload]) > 0

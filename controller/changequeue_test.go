@@ -11,13 +11,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 var (
-	mapA = catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: "a"}
-	mapB = catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: "b"}
-	web  = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "web"}
+	mapA = names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: "a"}
+	mapB = names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: "b"}
+	web  = names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: "web"}
 )
 
 // handedOver runs a queue within a synctest bubble and notes what is due when.
@@ -28,11 +28,11 @@ type handedOver struct {
 	After             time.Duration // since the start of the test
 }
 
-func workloadNamed(name string) catalog.WorkloadRef {
-	return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: name}
+func workloadNamed(name string) names.WorkloadRef {
+	return names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: name}
 }
 
-func dueFor(workload catalog.WorkloadRef, subject fmt.Stringer, count int, last bool, after time.Duration) handedOver {
+func dueFor(workload names.WorkloadRef, subject fmt.Stringer, count int, last bool, after time.Duration) handedOver {
 	return handedOver{workload.Name, subject.String(), count, last, after}
 }
 
@@ -278,7 +278,7 @@ func TestOneEntryStandsForAllFurtherChangesOfAWorkloadThatWaitsForMany(t *testin
 	var entries, changes int
 	got := runQueue(t, time.Hour, func(queue *changeQueue) {
 		for i := range 2000 {
-			config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: fmt.Sprint("c-", i)}
+			config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: fmt.Sprint("c-", i)}
 			queue.Observe(web, config, time.Now(), time.Minute)
 			queue.Observe(web, config, time.Now(), time.Minute)
 		}
@@ -298,8 +298,8 @@ func TestTheWorkloadsOfANamespaceWaitForALimitedNumberOfChangesOneByOne(t *testi
 	observe := func(namespace string, workloads, changes int) {
 		for i := range workloads {
 			for j := range changes {
-				config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: fmt.Sprint("c-", j)}
-				queue.Observe(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: fmt.Sprint("web-", i)}, config, time.Now(), time.Hour)
+				config := names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: fmt.Sprint("c-", j)}
+				queue.Observe(names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: fmt.Sprint("web-", i)}, config, time.Now(), time.Hour)
 			}
 		}
 	}

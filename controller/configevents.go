@@ -8,7 +8,7 @@ import (
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -22,7 +22,7 @@ type configEvents struct {
 
 // event creates an Event on a config, unless the config is gone. A group of configs is no object, and without a
 // permission that nothing else needs, the UID of a SecretProviderClass is not known.
-func (c *configEvents) event(ctx context.Context, ref catalog.ConfigRef, eventType, reason, message string) {
+func (c *configEvents) event(ctx context.Context, ref names.ConfigRef, eventType, reason, message string) {
 	if gate.IsGroup(ref) || ref.Kind.IsPerPod() {
 		return
 	}
@@ -38,7 +38,7 @@ func (c *configEvents) event(ctx context.Context, ref catalog.ConfigRef, eventTy
 
 // reference names a config as the object of an Event, with the UID by which kubectl describe finds
 // it; nil if the config is gone. It reads no data, and needs no permission beyond those of the watches.
-func (c *configEvents) reference(ctx context.Context, ref catalog.ConfigRef) (*corev1.ObjectReference, error) {
+func (c *configEvents) reference(ctx context.Context, ref names.ConfigRef) (*corev1.ObjectReference, error) {
 	kind := kindOfConfig(ref.Kind)
 	list, err := c.metadata.Resource(corev1.SchemeGroupVersion.WithResource(kind.resource)).Namespace(ref.Namespace).
 		List(ctx, onlyNamed(ref.Name))

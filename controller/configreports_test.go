@@ -18,7 +18,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	catalogrecord "kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
@@ -39,7 +43,7 @@ func TestAHoldThatComesAndGoesIsReportedLessAndLessOften(t *testing.T) {
 			t.Fatalf("%q restarted, %d Events", first, len(events.Events))
 		}
 		for i := range 10 { // for less than an hour
-			if w.annotate("a/c", catalog.HoldAnnotation, "an incident"); i%2 == 1 {
+			if w.annotate("a/c", annotation.HoldAnnotation, "an incident"); i%2 == 1 {
 				w.configMaps["a/c"].Annotations = nil
 			}
 			w.show("configmaps", w.configMaps["a/c"])
@@ -55,7 +59,7 @@ func TestAHoldThatComesAndGoesIsReportedLessAndLessOften(t *testing.T) {
 func TestAHoldIsReportedAtOnceOnWorkloadsThatWaitForSomethingElse(t *testing.T) {
 	for name, hold := range map[string]func(*world){
 		"of a config": func(w *world) {
-			w.annotate("a/c", catalog.HoldAnnotation, "an incident")
+			w.annotate("a/c", annotation.HoldAnnotation, "an incident")
 			w.show("configmaps", w.configMaps["a/c"])
 		},
 		"of everything": func(w *world) { w.controller.halts.takeIn(map[string]string{gate.HoldEntry: "an incident"}) },
@@ -79,8 +83,8 @@ func TestTheEventsOnTheConfigsOfANamespaceLeaveThoseOfOthersTheirTurn(t *testing
 	w := gradual(t)
 	log := w.log()
 	reports := w.controller.reports
-	inNamespace := func(namespace string, i int) catalog.ConfigRef {
-		return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: fmt.Sprint(i)}
+	inNamespace := func(namespace string, i int) names.ConfigRef {
+		return names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: fmt.Sprint(i)}
 	}
 	for i := range 10 * maxReportsOf {
 		reports.note(inNamespace("hostile", i), corev1.EventTypeWarning, reasonNotDelivered, "failed")
@@ -207,7 +211,7 @@ func TestAFanOutDoesNotFinishWhileOneThatFailedMayRecover(t *testing.T) {
 func TestAFanOutFinishesWhateverItsReadersCannotSee(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t)
-		w.runs("a/web", map[string]string{catalog.IgnoreAnnotation: "configmap/c:other"}, "c")
+		w.runs("a/web", map[string]string{annotation.IgnoreAnnotation: "configmap/c:other"}, "c")
 		settle(w)
 		began := time.Now()
 		w.edited("a/c", "2")
@@ -282,12 +286,12 @@ func TestAJudgementTakesNoRequestsForTheEventsOnItsConfigs(t *testing.T) {
 		requests++
 		return respond(http.StatusOK, &corev1.PodList{})
 	}, io.Discard)
-	followWeb(d, catalog.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 2, Observed: true, GaveUp: true})
-	d.catalog.Workload(webRef).PodTemplate = catalog.RevisionFingerprint(&corev1.PodTemplateSpec{})
+	followWeb(d, workload.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 2, Observed: true, GaveUp: true})
+	d.catalog.Workload(webRef).PodTemplate = catalogrecord.RevisionFingerprint(&corev1.PodTemplateSpec{})
 	restart := d.of(webRef)
 	for i := range 10 {
-		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: webRef.Namespace, Name: fmt.Sprint(i)}
-		restart.decision.Causes = append(restart.decision.Causes, catalog.Cause{Config: config, Keys: []string{"k"}})
+		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: webRef.Namespace, Name: fmt.Sprint(i)}
+		restart.decision.Causes = append(restart.decision.Causes, decide.Cause{Config: config, Keys: []string{"k"}})
 	}
 	d.look(t.Context(), webRef)
 	if requests > 0 || d.reports.waiting.Len() != 10 {
@@ -301,7 +305,7 @@ func TestAHoldThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
 		w := gradual(t, "a/web")
 		events := record.NewFakeRecorder(100)
 		w.controller.restarter.events = events
-		w.annotate("a/c", catalog.HoldAnnotation, "an incident")
+		w.annotate("a/c", annotation.HoldAnnotation, "an incident")
 		w.configMaps["a/c"].Data["k"] = "2"
 		w.show("configmaps", w.configMaps["a/c"])
 		for hour := range 3 {
@@ -329,8 +333,8 @@ func TestAnEndOfAFanOutThatPanicsKeepsNoOthersFromBeingReported(t *testing.T) {
 	r := w.controller.reports
 	w.edited("a/without-readers", "1")
 	r.noteUnfinished(aConfig, time.Now())
-	r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "without-readers"}, time.Now())
-	r.isUndecided = func(ref catalog.WorkloadRef) bool { panic(ref) }
+	r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "without-readers"}, time.Now())
+	r.isUndecided = func(ref names.WorkloadRef) bool { panic(ref) }
 	r.lookAtFanOuts(time.Now())
 	w.controller.requirePanics(t, quarantine.Delivery, 1, "configmap/a/c")
 	if due := r.take(); len(due) != 1 || due[0].config.Name != "without-readers" {
@@ -365,9 +369,9 @@ func TestAnEventOnAConfigThatPanicsKeepsNoOthersFromBeingCreated(t *testing.T) {
 		events := record.NewFakeRecorder(10)
 		d.reports.configs.events = &bombedRecorder{*events, "bad"}
 		for _, name := range []string{"bad", "good"} {
-			d.reports.note(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: name}, corev1.EventTypeWarning, reasonHalted, "halted")
+			d.reports.note(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: name}, corev1.EventTypeWarning, reasonHalted, "halted")
 		}
-		d.reports.note(catalog.ConfigRef{Namespace: "a"}, corev1.EventTypeWarning, reasonHalted, "no config")
+		d.reports.note(names.ConfigRef{Namespace: "a"}, corev1.EventTypeWarning, reasonHalted, "no config")
 		ctx, stop := context.WithTimeout(t.Context(), 2*reportPeriod)
 		defer stop()
 		d.reports.run(ctx)
@@ -400,7 +404,7 @@ func TestTheEndsOfVeryManyFanOutsDelayNoHalt(t *testing.T) {
 			for j := range 40 {
 				name := fmt.Sprintf("ns%d/c%d", i, j)
 				w.edited(name, "1")
-				r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: fmt.Sprint("ns", i), Name: fmt.Sprint("c", j)}, time.Now())
+				r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: fmt.Sprint("ns", i), Name: fmt.Sprint("c", j)}, time.Now())
 			}
 		}
 		settle(w)
@@ -410,7 +414,7 @@ func TestTheEndsOfVeryManyFanOutsDelayNoHalt(t *testing.T) {
 		}
 		r.lookAtFanOuts(time.Now())
 		for _, namespace := range []string{"quiet", "ns0"} {
-			if !r.note(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: "c"}, corev1.EventTypeWarning, reasonHalted, "halted") {
+			if !r.note(names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: "c"}, corev1.EventTypeWarning, reasonHalted, "halted") {
 				t.Errorf("no room for the halt of %s", namespace)
 			}
 		}
@@ -434,8 +438,8 @@ func TestTheEndsOfVeryManyFanOutsDelayNoHalt(t *testing.T) {
 
 func TestTheEndOfAFanOutIsToldHoweverManyEventsOthersCause(t *testing.T) {
 	r := newWorld(t).controller.reports
-	ref := func(namespace, name string) catalog.ConfigRef {
-		return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: name}
+	ref := func(namespace, name string) names.ConfigRef {
+		return names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: name}
 	}
 	fill := func(namespace string, events int) {
 		for i := range events {
@@ -469,13 +473,13 @@ func TestOnlySoManyFanOutsOfANamespaceAreRememberedAndNoneOfAConfigThatIsGone(t 
 	w := gradual(t, "a/web")
 	r := w.controller.reports
 	for i := range 2 * maxUnfinished {
-		r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "hostile", Name: fmt.Sprint(i)}, time.Now())
+		r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "hostile", Name: fmt.Sprint(i)}, time.Now())
 	}
 	r.noteUnfinished(aConfig, time.Now())
 	if len(r.unfinished) != maxUnfinished+1 {
 		t.Errorf("%d fan-outs are remembered", len(r.unfinished))
 	}
-	r.isUndecided = func(catalog.WorkloadRef) bool { return true }
+	r.isUndecided = func(names.WorkloadRef) bool { return true }
 	r.lookAtFanOuts(time.Now())
 	if _, isLeft := r.unfinished[aConfig]; !isLeft || len(r.unfinished) != 1 || len(r.unfinishedOf) != 1 {
 		t.Errorf("%d fan-outs are remembered, by namespace: %v", len(r.unfinished), r.unfinishedOf)
@@ -488,16 +492,16 @@ func TestManyFanOutsWhoseEndsTakeLongDoNotHoldUpThoseOfOthers(t *testing.T) {
 		w := gradual(t, "a/one", "b/web")
 		r := w.controller.reports
 		r.limit = 0 // time for one
-		r.isUndecided = func(catalog.WorkloadRef) bool { return false }
+		r.isUndecided = func(names.WorkloadRef) bool { return false }
 		w.edited("b/c", "1")
 		for i := range 100 {
 			w.edited(fmt.Sprint("a/", i), "1")
-			r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprint(i)}, time.Now())
+			r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprint(i)}, time.Now())
 		}
 		r.lookAtFanOuts(time.Now())
 		r.take()
 		for round := range 10 {
-			r.noteUnfinished(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "b", Name: "c"}, time.Now())
+			r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "b", Name: "c"}, time.Now())
 			var told []string
 			for range 2 {
 				r.lookAtFanOuts(time.Now())

@@ -13,6 +13,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -29,21 +34,21 @@ type configReader struct {
 	// readings holds the readings by the catalog's version of the config, since many workloads
 	// may read the same config. The weak pointers keep nothing alive that the catalog has
 	// dropped.
-	readings map[weak.Pointer[catalog.Config]]reading
+	readings map[weak.Pointer[content.Config]]reading
 }
 
 // reading is the result of reading a config.
 type reading struct {
 	// confirmed is a moment after which a read showed the content that the catalog knows.
-	confirmed catalog.Sequence
-	digest    catalog.Checksum
+	confirmed names.Sequence
+	digest    names.Checksum
 	digested  bool
 }
 
 // originals returns the digests that the view lacks for a decision.
-func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[catalog.ConfigRef]catalog.Checksum, error) {
-	digests := make(map[catalog.ConfigRef]catalog.Checksum)
-	for _, ref := range view.UnsettledByOriginal() {
+func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[names.ConfigRef]names.Checksum, error) {
+	digests := make(map[names.ConfigRef]names.Checksum)
+	for _, ref := range decide.UnsettledByOriginal(view) {
 		config := view.Configs[ref]
 		known := r.recall(config)
 		if !known.digested {
@@ -51,7 +56,7 @@ func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[c
 			if err != nil {
 				return nil, err
 			}
-			digest, err := catalog.OriginalDigest(object)
+			digest, err := record.OriginalDigest(object)
 			if err != nil {
 				return nil, err
 			}
@@ -66,7 +71,7 @@ func (r *configReader) originals(ctx context.Context, view *catalog.View) (map[c
 // confirm returns nil if, for each unconfirmed config of the view, the content that the catalog
 // knows is no older than the workload's record.
 func (r *configReader) confirm(ctx context.Context, view *catalog.View) error {
-	for _, ref := range view.Unconfirmed() {
+	for _, ref := range decide.Unconfirmed(view) {
 		config := view.Source(ref)
 		known := r.recall(config)
 		if known.confirmed >= view.Workload.RecordSeen {
@@ -84,7 +89,7 @@ func (r *configReader) confirm(ctx context.Context, view *catalog.View) error {
 // read reads a config. It returns [errConfigChanging] unless the content is the one that the
 // catalog knows, because that content will be recorded. The caller must drop the data as soon
 // as it is digested.
-func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.Object, error) {
+func (r *configReader) read(ctx context.Context, known *content.Config) (metav1.Object, error) {
 	object, err := r.find(ctx, known.Ref)
 	if err != nil {
 		return nil, err
@@ -92,7 +97,7 @@ func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.
 	if object == nil {
 		return nil, errConfigChanging
 	}
-	present, err := kindOfConfig(known.Ref.Kind).reduce(object, &catalog.OptInRules{})
+	present, err := kindOfConfig(known.Ref.Kind).reduce(object, &optin.Rules{})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +109,7 @@ func (r *configReader) read(ctx context.Context, known *catalog.Config) (metav1.
 
 // find lists the one object with the given name, which needs no permission beyond those of the
 // watches. It returns nil if there is no such object.
-func (r *configReader) find(ctx context.Context, ref catalog.ConfigRef) (runtime.Object, error) {
+func (r *configReader) find(ctx context.Context, ref names.ConfigRef) (runtime.Object, error) {
 	options := onlyNamed(ref.Name)
 	ref = ref.Source()
 	list, err := r.core.RESTClient().Get().
@@ -127,17 +132,17 @@ func onlyNamed(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
 }
 
-func (r *configReader) recall(config *catalog.Config) reading {
+func (r *configReader) recall(config *content.Config) reading {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.readings[weak.Make(config)]
 }
 
-func (r *configReader) remember(config *catalog.Config, known reading) {
+func (r *configReader) remember(config *content.Config, known reading) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.readings == nil || len(r.readings) >= maxReadings {
-		r.readings = make(map[weak.Pointer[catalog.Config]]reading)
+		r.readings = make(map[weak.Pointer[content.Config]]reading)
 	}
 	r.readings[weak.Make(config)] = known
 }

@@ -15,6 +15,11 @@ import (
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -49,21 +54,21 @@ func configMapOf(content string) *corev1.ConfigMap {
 
 // recordedOtherwise returns the view of a workload whose record, from another process, has
 // other content than the catalog knows.
-func recordedOtherwise(t *testing.T, known *catalog.Config, recordSeen, now catalog.Sequence) *catalog.View {
+func recordedOtherwise(t *testing.T, known *content.Config, recordSeen, now names.Sequence) *catalog.View {
 	t.Helper()
 	return &catalog.View{
-		Workload: &catalog.Workload{
-			References: []catalog.Reference{{Config: known.Ref}},
-			Applied:    catalog.AppliedState{Trusted: true, Checksums: catalog.Checksums{known.Ref: 1}},
+		Workload: &workload.Workload{
+			References: []template.Reference{{Config: known.Ref}},
+			Applied:    record.AppliedState{Trusted: true, Checksums: record.Checksums{known.Ref: 1}},
 			RecordSeen: recordSeen,
 		},
-		Configs:  map[catalog.ConfigRef]*catalog.Config{known.Ref: known},
+		Configs:  map[names.ConfigRef]*content.Config{known.Ref: known},
 		Sequence: now,
 	}
 }
 
 func TestAConfigIsConfirmedOnlyIfItIsWhatTheCatalogKnows(t *testing.T) {
-	known := catalog.NewConfigMap(configMapOf("1"))
+	known := content.NewConfigMap(configMapOf("1"))
 	for name, test := range map[string]struct {
 		present *corev1.ConfigMap
 		want    error
@@ -82,10 +87,10 @@ func TestAConfigIsConfirmedOnlyIfItIsWhatTheCatalogKnows(t *testing.T) {
 
 // One read serves all workloads whose records were seen before it, and none that came later.
 func TestAConfigIsReadAgainOnlyForARecordThatCameLater(t *testing.T) {
-	known, present, reads := catalog.NewConfigMap(configMapOf("1")), configMapOf("1"), 0
+	known, present, reads := content.NewConfigMap(configMapOf("1")), configMapOf("1"), 0
 	reader := configReader{core: serveConfigMap(t, &present, &reads)}
 	for _, step := range []struct {
-		recordSeen, now catalog.Sequence
+		recordSeen, now names.Sequence
 		reads           int
 	}{{5, 7, 1}, {6, 8, 1}, {7, 9, 1}, {8, 9, 2}, {9, 9, 2}} {
 		if err := reader.confirm(t.Context(), recordedOtherwise(t, &known, step.recordSeen, step.now)); err != nil {
@@ -99,7 +104,7 @@ func TestAConfigIsReadAgainOnlyForARecordThatCameLater(t *testing.T) {
 
 // A large config can be edited all the time, and be read each time.
 func TestWhatWasReadOfAConfigKeepsNoEarlierStateOfIt(t *testing.T) {
-	known, present, reads := catalog.NewConfigMap(configMapOf("1")), configMapOf("1"), 0
+	known, present, reads := content.NewConfigMap(configMapOf("1")), configMapOf("1"), 0
 	reader := configReader{core: serveConfigMap(t, &present, &reads)}
 	forgotten := make(chan struct{})
 	func() {
@@ -124,10 +129,10 @@ func TestWhatWasReadOfAConfigKeepsNoEarlierStateOfIt(t *testing.T) {
 // The list may be taken in at any time, also while a worker is about to look.
 func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 	c := catalog.New()
-	workload := catalog.Workload{Ref: catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: "web"}, ResourceVersion: "1", Room: 1000}
-	known := catalog.NewConfigMap(configMapOf("1"))
-	workload.References = []catalog.Reference{{Config: known.Ref}}
-	c.ListWorkloads(catalog.Deployment, "", []*catalog.Workload{&workload}, 0, func(catalog.WorkloadRef) {})
+	w := workload.Workload{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: "web"}, ResourceVersion: "1", Room: 1000}
+	known := content.NewConfigMap(configMapOf("1"))
+	w.References = []template.Reference{{Config: known.Ref}}
+	c.ListWorkloads(names.Deployment, "", []*workload.Workload{&w}, 0, func(names.WorkloadRef) {})
 	r := restarter{
 		catalog:  c,
 		gate:     openGate(c),
@@ -136,15 +141,15 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 		dryRun:  true,
 		log:     slog.New(slog.DiscardHandler),
 		knowsConfigs: func(string) bool {
-			c.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{&known}, time.Unix(0, 0), true, func(catalog.ConfigRef) {})
+			c.ListConfigs(names.ConfigMap, "", []*content.Config{&known}, time.Unix(0, 0), true, func(names.ConfigRef) {})
 			return true
 		},
 	}
-	if err := r.handle(t.Context(), workload.Ref); err != nil {
+	if err := r.handle(t.Context(), w.Ref); err != nil {
 		t.Fatal(err)
 	}
-	want := catalog.Checksums{known.Ref: known.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})}
-	if r.journal.noteDryRun(workload.Ref, want) {
+	want := record.Checksums{known.Ref: known.Checksum([]template.Selection{{}}, content.ChecksumKey{})}
+	if r.journal.noteDryRun(w.Ref, want) {
 		t.Error("what it would record is not what was listed")
 	}
 }

@@ -13,6 +13,12 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
@@ -38,11 +44,11 @@ type Options struct {
 	// Namespaces are the namespaces to watch; empty means all.
 	Namespaces []string
 	// OptIns say which workloads count besides those that opt in themselves.
-	OptIns catalog.OptInRules
+	OptIns optin.Rules
 	// Configs are the kinds of configs to watch; empty means all. Configs of other kinds are
 	// neither listed nor recorded, and their edits cause no restart.
-	Configs []catalog.ConfigKind
-	// CSI makes files that the Secrets Store CSI driver rotates count; see [catalog.Mount].
+	Configs []names.ConfigKind
+	// CSI makes files that the Secrets Store CSI driver rotates count; see [content.Mount].
 	CSI bool
 	// Workloads are the kinds of workloads to watch besides those that are part of Kubernetes.
 	Workloads []custom.Kind
@@ -88,11 +94,11 @@ type Controller struct {
 	optIns  *optIns
 	// unusable are the workloads that are enabled but cannot be restarted, with their problems. Nearly all are of custom
 	// kinds, since the API server checks the others.
-	unusable noted[catalog.WorkloadRef, problem]
+	unusable noted[names.WorkloadRef, problem]
 	// mistakes are what people got wrong, by objects without resource versions. A Namespace is in itself.
 	mistakes noted[quarantine.Object, mistake]
 	// unsettled are the enabled workloads that are left alone, or not all of whose pods run, whatever else they wait for.
-	unsettled  noted[catalog.WorkloadRef, unsettled]
+	unsettled  noted[names.WorkloadRef, unsettled]
 	changes    *changeQueue
 	restarter  *restarter
 	deliveries *deliveries
@@ -131,8 +137,8 @@ func New(options Options) (*Controller, error) {
 		catalog:   catalog.New(options.countingKinds()...),
 		optIns:    newOptIns(options.OptIns, options.Namespaces),
 		changes:   newChangeQueue(),
-		unusable:  noted[catalog.WorkloadRef, problem]{countsAll: true},
-		unsettled: noted[catalog.WorkloadRef, unsettled]{countsAll: true},
+		unusable:  noted[names.WorkloadRef, problem]{countsAll: true},
+		unsettled: noted[names.WorkloadRef, unsettled]{countsAll: true},
 		metrics:   newMetrics(),
 		events:    apiclient.NewBroadcaster(),
 		refused:   make(lackSignal, 1),
@@ -142,11 +148,11 @@ func New(options Options) (*Controller, error) {
 	}
 	c.kinds = append(slices.Clone(workloadKinds), c.custom...)
 	c.metrics.startKindsAtZero(c.custom)
-	c.recorder = spelledRecorder{clients.Recorder(c.events, catalog.FieldManager, lastingReasons...), c.custom}
+	c.recorder = spelledRecorder{clients.Recorder(c.events, annotation.FieldManager, lastingReasons...), c.custom}
 	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
 	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
 	c.staleness = newStaleness(c.catalog, c.tryToJudge)
-	c.absences = &absences{of: noted[catalog.WorkloadRef, absence]{countsAll: true}, catalog: c.catalog, log: c.log, began: time.Now(), leads: c.leading.Load, report: func(w *catalog.Workload, eventType, reason, message string) {
+	c.absences = &absences{of: noted[names.WorkloadRef, absence]{countsAll: true}, catalog: c.catalog, log: c.log, began: time.Now(), leads: c.leading.Load, report: func(w *workload.Workload, eventType, reason, message string) {
 		c.recorder.Event(objectReference(w), eventType, reason, message)
 	}}
 	c.gate = newGatekeeper(options.FanOut, c.catalog, c.log)
@@ -176,7 +182,7 @@ func New(options Options) (*Controller, error) {
 		return nil, err
 	}
 	c.reports = newFanOutReports(c.gate, configEvents{metadata: following.Metadata, events: c.recorder, log: c.log}, c.quarantine, c.log)
-	c.reports.isUndecided = func(ref catalog.WorkloadRef) bool {
+	c.reports.isUndecided = func(ref names.WorkloadRef) bool {
 		isDue, waits := c.restarter.State(ref)
 		return waits && !isDue || c.changes.HoldsAny(ref) || c.deliveries.mayRecover(ref)
 	}
@@ -192,7 +198,7 @@ func New(options Options) (*Controller, error) {
 		catalog: c.catalog, pods: c.deliveries.pods, backlogs: c.restarter.backlogs, quarantine: c.quarantine, log: c.log,
 	}
 	c.gate.knowsWorkloads, c.gate.knowsWhatExists = c.watches.knowWorkloads, c.watches.knowWhatExists
-	c.gate.wake = func(ref catalog.WorkloadRef) { c.restarter.queue.Add(ref, catalog.ConfigRef{}) }
+	c.gate.wake = func(ref names.WorkloadRef) { c.restarter.queue.Add(ref, names.ConfigRef{}) }
 	return c, nil
 }
 
@@ -230,8 +236,8 @@ func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
 		log:        c.log,
 		policy:     delivery.Policy{Soak: c.options.RestartSoak, Deadline: c.options.RestartDeadline},
 		queue:      newDeliveryQueue(),
-		rolling:    make(map[catalog.WorkloadRef]*rollingRestart),
-		unmended:   make(map[catalog.WorkloadRef]struct{}),
+		rolling:    make(map[names.WorkloadRef]*rollingRestart),
+		unmended:   make(map[names.WorkloadRef]struct{}),
 		dating:     make(map[string]time.Duration),
 	}
 }
@@ -329,7 +335,7 @@ func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 }
 
 // tryToJudge returns the verdict of judge, or fresh if judge panics.
-func (c *Controller) tryToJudge(ref catalog.WorkloadRef) verdict {
+func (c *Controller) tryToJudge(ref names.WorkloadRef) verdict {
 	v := fresh
 	c.quarantine.Try(quarantine.Metrics, nameOfWorkload(ref), func() { v = c.judge(ref) })
 	return v
@@ -337,7 +343,7 @@ func (c *Controller) tryToJudge(ref catalog.WorkloadRef) verdict {
 
 // judge decides whether a workload is stale: its record differs from the catalog, or its pods
 // need a restart that has not been possible yet.
-func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
+func (c *Controller) judge(ref names.WorkloadRef) verdict {
 	view, found := c.catalog.View(ref)
 	if !found {
 		c.absences.put(ref, "", time.Now())
@@ -351,7 +357,7 @@ func (c *Controller) judge(ref catalog.WorkloadRef) verdict {
 	held := c.changes.HoldsAny(ref) // before the change moves on to the backlogs
 	due, waits := c.restarter.State(ref)
 	switch {
-	case !due && catalog.Decide(view).Outcome != catalog.Restart:
+	case !due && decide.Decide(view).Outcome != decide.Restart:
 		return fresh
 	case c.restarter.backlogs.isHeld(ref):
 		return fresh // deliberately; see the metric of held workloads
@@ -426,12 +432,12 @@ func (c *Controller) acts() bool { return c.leading.Load() && !c.options.DryRun 
 
 // isUndecided reports whether a change of a workload, or of a config that it reads, has not been decided
 // about.
-func (c *Controller) isUndecided(ref catalog.WorkloadRef) bool {
+func (c *Controller) isUndecided(ref names.WorkloadRef) bool {
 	_, waits := c.restarter.State(ref)
 	return waits || c.changes.HoldsAny(ref)
 }
 
-func (c *Controller) useKey(key catalog.ChecksumKey) {
+func (c *Controller) useKey(key content.ChecksumKey) {
 	c.catalog.SetKey(key)
 	c.staleness.noteEverything()
 }

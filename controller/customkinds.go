@@ -11,7 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
@@ -43,14 +44,14 @@ func newCustomKinds(kinds []custom.Kind, clients *apiclient.Clients) (customKind
 func newCustomRow(kind custom.Kind, clients apiclient.CustomClients) *workloadKind {
 	row := &workloadKind{workload: kind.Name(), resource: kind.Resource, custom: &customKind{Kind: kind, CustomClients: clients}}
 	row.parts = reader(row.custom.read)
-	row.revisions = &revisionKind{resource: kind.PodOwner(), ownPods: !kind.OwnsPods(), present: func(_ podReader, ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
+	row.revisions = &revisionKind{resource: kind.PodOwner(), ownPods: !kind.OwnsPods(), present: func(_ podReader, ctx context.Context, w *workload.Workload) (func(origin) bool, error) {
 		return row.custom.present(ctx, w)
 	}}
 	return row
 }
 
 // row returns the row of a kind of workload; see [kindOfWorkload].
-func (all customKinds) row(kind catalog.WorkloadKind) *workloadKind {
+func (all customKinds) row(kind names.WorkloadKind) *workloadKind {
 	if !kind.IsCustom() {
 		return kindOfWorkload(kind)
 	}
@@ -58,13 +59,13 @@ func (all customKinds) row(kind catalog.WorkloadKind) *workloadKind {
 }
 
 // outline returns what shows whether an object is enabled.
-func (k *customKind) outline(o *custom.Object) (outline catalog.Parts) {
+func (k *customKind) outline(o *custom.Object) (outline workload.Parts) {
 	decodeObject(o, func() { outline = k.Outline(o) })
 	return outline
 }
 
 // read returns the parts of an object, which shows how the API spells its kind.
-func (k *customKind) read(o *custom.Object) (parts catalog.Parts) {
+func (k *customKind) read(o *custom.Object) (parts workload.Parts) {
 	if known := k.spelled.Load(); o.Kind != "" && (known == nil || *known != o.Kind) {
 		spelled := strings.Clone(o.Kind) // a part of the object would keep it in memory
 		k.spelled.Store(&spelled)
@@ -76,7 +77,7 @@ func (k *customKind) read(o *custom.Object) (parts catalog.Parts) {
 // present returns a function that recognizes the pods of a workload's present template. If the workload's controller
 // says how it labels them, that decides. Otherwise, the template's restart timestamp does, which then also fits
 // pods of earlier templates from after the same restart: if in doubt, a pod counts.
-func (k *customKind) present(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
+func (k *customKind) present(ctx context.Context, w *workload.Workload) (func(origin) bool, error) {
 	if k.RevisionLabel() != "" {
 		object, err := k.get(ctx, w.Ref)
 		if err != nil {
@@ -91,7 +92,7 @@ func (k *customKind) present(ctx context.Context, w *catalog.Workload) (func(ori
 	return func(pod origin) bool { return !pod.unrestarted }, nil
 }
 
-func (k *customKind) get(ctx context.Context, ref catalog.WorkloadRef) (*custom.Object, error) {
+func (k *customKind) get(ctx context.Context, ref names.WorkloadRef) (*custom.Object, error) {
 	object := &custom.Object{}
 	err := k.Objects.Get().Namespace(ref.Namespace).Resource(k.Resource).Name(ref.Name).Do(ctx).Into(object)
 	return object, err

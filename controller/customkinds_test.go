@@ -22,7 +22,9 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
@@ -44,10 +46,10 @@ type customWorld struct {
 
 func newCustomWorld(t *testing.T, kindText string) *customWorld {
 	t.Helper()
-	return newCustomWorldWith(t, kindText, catalog.OptInRules{})
+	return newCustomWorldWith(t, kindText, optin.Rules{})
 }
 
-func newCustomWorldWith(t *testing.T, kindText string, rules catalog.OptInRules) *customWorld {
+func newCustomWorldWith(t *testing.T, kindText string, rules optin.Rules) *customWorld {
 	t.Helper()
 	kind, err := custom.ParseKind(kindText)
 	if err != nil {
@@ -128,11 +130,11 @@ func (w *customWorld) patched(body []byte, manager string) string {
 	if patch["spec"] != nil {
 		advance(w.t, meta, "generation")
 	}
-	if manager == catalog.FieldManager { // of other managers, nobody needs to know what they own
+	if manager == annotation.FieldManager { // of other managers, nobody needs to know what they own
 		meta["managedFields"] = []any{map[string]any{
 			"manager": manager, "operation": "Update", "time": time.Now().UTC().Format(time.RFC3339), "fieldsType": "FieldsV1",
 			"fieldsV1": map[string]any{"f:metadata": map[string]any{"f:annotations": map[string]any{
-				"f:" + catalog.ChecksumsAnnotation: map[string]any{}, "f:" + catalog.BasisAnnotation: map[string]any{},
+				"f:" + annotation.ChecksumsAnnotation: map[string]any{}, "f:" + annotation.BasisAnnotation: map[string]any{},
 			}}},
 		}}
 	}
@@ -230,7 +232,7 @@ func TestACustomKindRestartsAtThePathOfItsTemplate(t *testing.T) {
 	w.pods = []corev1.Pod{w.pod("web-1", nil)}
 	w.edit("1")
 	w.show(objectText("Gadget", "5", `"job": {`+podTemplateText+`}`, ""))
-	ref := catalog.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
+	ref := names.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
 	w.controller.restarter.work(t.Context(), ref) // records
 	w.edit("2")
 	w.requests, w.bodies = nil, nil
@@ -248,7 +250,7 @@ func TestACustomKindRestartsAtThePathOfItsTemplate(t *testing.T) {
 			} `json:"job"`
 		} `json:"spec"`
 	}
-	if err := json.Unmarshal([]byte(strings.Join(w.bodies, "")), &patch); err != nil || patch.Spec.Job.Template.Metadata.Annotations[catalog.TimestampAnnotation] == "" {
+	if err := json.Unmarshal([]byte(strings.Join(w.bodies, "")), &patch); err != nil || patch.Spec.Job.Template.Metadata.Annotations[annotation.TimestampAnnotation] == "" {
 		t.Errorf("patches %s, %v", w.bodies, err)
 	}
 	if got := testutil.ToFloat64(w.controller.metrics.restartsByKind.WithLabelValues("gadgets.example.com")); got != 1 {
@@ -265,7 +267,7 @@ func TestACustomKindRestartsAtThePathOfItsTemplate(t *testing.T) {
 func TestACustomWorkloadThatCannotBeTakenInIsForgotten(t *testing.T) {
 	w := newCustomWorld(t, "gadgets.v1.example.com")
 	w.show(objectText("Gadget", "5", podTemplateText, ""))
-	ref := catalog.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
+	ref := names.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
 	w.controller.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() { panic("canary") })
 	if _, found := w.controller.catalog.View(ref); found {
 		t.Error("it is still known")
@@ -282,7 +284,7 @@ func TestThePodsOfAKindWithoutAPresetAreCountedATenthOfTheTimeAtMost(t *testing.
 		w.pods = []corev1.Pod{w.pod("web-1", nil)}
 		w.edit("1")
 		w.show(objectText("Gadget", "5", podTemplateText, ""))
-		ref := catalog.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
+		ref := names.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
 		w.controller.restarter.work(t.Context(), ref)
 		w.edit("2")
 		w.controller.restarter.work(t.Context(), ref)
@@ -302,12 +304,12 @@ func TestARestartOfAKindWithoutAPresetIsDeliveredWhenItsPodsAreReplaced(t *testi
 	w.pods = []corev1.Pod{w.pod("web-1", nil), w.pod("web-2", nil)}
 	w.edit("1")
 	w.show(objectText("Gadget", "5", `"replicas": 2, `+podTemplateText, ""))
-	ref := catalog.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
+	ref := names.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
 	w.controller.restarter.work(t.Context(), ref)
 	w.edit("2")
 	w.controller.restarter.work(t.Context(), ref)
-	restarted := map[string]string{catalog.TimestampAnnotation: w.controller.catalog.Workload(ref).Timestamp}
-	if restarted[catalog.TimestampAnnotation] == "" {
+	restarted := map[string]string{annotation.TimestampAnnotation: w.controller.catalog.Workload(ref).Timestamp}
+	if restarted[annotation.TimestampAnnotation] == "" {
 		t.Fatal("it has not restarted")
 	}
 	delivered := func() float64 {
@@ -335,7 +337,7 @@ func TestThePodsOfTheStatusRevisionAreThoseOfThePresentTemplate(t *testing.T) {
 	w := newCustomWorld(t, "rollouts.v1alpha1.argoproj.io")
 	status := `"observedGeneration": "2", "currentPodHash": "new"`
 	w.show(objectText("Rollout", "5", podTemplateText, status))
-	ref := catalog.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}
+	ref := names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}
 	known := w.controller.catalog.Workload(ref)
 	isPresent := func() map[string]bool {
 		recognizes, err := w.controller.custom.row(ref.Kind).revisions.present(podReader{}, t.Context(), known)
@@ -364,7 +366,7 @@ func TestAWorkloadThatUpdatesPodsInPlaceIsHeldAndNeverCountsAsRestarted(t *testi
 	inPlace := podTemplateText + `, "updateStrategy": {"type": "InPlaceIfPossible"}`
 	w.edit("1")
 	w.show(objectText("CloneSet", "5", inPlace, ""))
-	ref := catalog.WorkloadRef{Kind: "clonesets.apps.kruise.io", Namespace: "ns", Name: "web"}
+	ref := names.WorkloadRef{Kind: "clonesets.apps.kruise.io", Namespace: "ns", Name: "web"}
 	w.controller.restarter.work(t.Context(), ref)
 	w.edit("2")
 	w.bodies = nil
@@ -412,7 +414,7 @@ func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 			t.Errorf("one that %s: %d Events and %d lines, want %d and %d", step.name, events, lines, step.events, step.lines)
 		}
 	}
-	if _, known := w.controller.catalog.View(catalog.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}); known {
+	if _, known := w.controller.catalog.View(names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}); known {
 		t.Error("one that is wrong again is known as it was")
 	}
 	w.watch.Replace(nil, "12")

@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
@@ -56,7 +57,7 @@ func TestWorkloadsOfACustomKindTakeAsMuchMemoryAsDeployments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	row, rules := newCustomRow(kind, apiclient.CustomClients{}), &catalog.OptInRules{}
+	row, rules := newCustomRow(kind, apiclient.CustomClients{}), &optin.Rules{}
 	ofGadgets := retainedBy(t, func(text []byte) (*observation, error) {
 		object := &custom.Object{}
 		if err := utiljson.Unmarshal(text, object); err != nil {
@@ -69,7 +70,7 @@ func TestWorkloadsOfACustomKindTakeAsMuchMemoryAsDeployments(t *testing.T) {
 		if err := json.Unmarshal(text, object); err != nil {
 			return nil, err
 		}
-		return kindOfWorkload(catalog.Deployment).reduce(object, rules)
+		return kindOfWorkload(names.Deployment).reduce(object, rules)
 	})
 	t.Logf("%d bytes a Gadget, %d a Deployment", ofGadgets/objectsInMemory, ofDeployments/objectsInMemory)
 	if 100*ofGadgets > 115*ofDeployments {

@@ -9,7 +9,7 @@ import (
 // process has only one memory.
 var heavy fairqueue.Line
 
-// decode decodes JSON of a namespace. If it is heavy, that waits for its turn; see [catalog.CheckSize].
+// decode decodes JSON of a namespace. If it is heavy, that waits for its turn; see [template.CheckSize].
 func decode(namespace string, isHeavy bool, decode func()) {
 	if isHeavy {
 		heavy.Enter(namespace)

@@ -15,7 +15,7 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
@@ -69,12 +69,12 @@ func TestNothingIsDecodedOfAnObjectThatDoesNotCount(t *testing.T) {
 	}
 	for _, c := range []struct {
 		annotation, problem string
-		rules               catalog.OptInRules
+		rules               optin.Rules
 	}{
-		{`a":"b`, "", catalog.OptInRules{}},
-		{`a":"b`, "", catalog.OptInRules{Dialects: []catalog.Dialect{catalog.Reloader}}},
-		{`com.xing.deployment-restart":"enabled`, "it has too many values", catalog.OptInRules{}},
-		{`reloader.stakater.com/auto":"true`, "it has too many values", catalog.OptInRules{Dialects: []catalog.Dialect{catalog.Reloader}}},
+		{`a":"b`, "", optin.Rules{}},
+		{`a":"b`, "", optin.Rules{Dialects: []optin.Dialect{optin.Reloader}}},
+		{`com.xing.deployment-restart":"enabled`, "it has too many values", optin.Rules{}},
+		{`reloader.stakater.com/auto":"true`, "it has too many values", optin.Rules{Dialects: []optin.Dialect{optin.Reloader}}},
 	} {
 		o, got := read(c.annotation), &observation{}
 		took := allocated(func() { got, err = row.reduce(o, &c.rules) })
@@ -97,7 +97,7 @@ func TestAnAnnotationOnThePodTemplateOfACustomObjectIsToldBeforeItIsEnabled(t *t
 	for _, field := range []string{"annotations", "labels"} {
 		o := &custom.Object{ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "web"}}
 		o.Spec = []byte(`{"template":{"metadata":{"` + field + `":{"com.xing.deployment-restart":"enabled"}}}}`)
-		got, err := row.reduce(o, &catalog.OptInRules{})
+		got, err := row.reduce(o, &optin.Rules{})
 		if err != nil || got.workload.workload != nil || got.mistake == nil || !strings.HasSuffix(got.mistake.text, ", so it enables nothing") {
 			t.Errorf("%s: %+v, %+v, %v", field, got, got.mistake, err)
 		}

@@ -10,6 +10,9 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
@@ -36,24 +39,24 @@ type deliveries struct {
 	log        *slog.Logger
 	policy     delivery.Policy
 	history    restartHistory
-	queue      *fairqueue.Queue[catalog.WorkloadRef, struct{}]
+	queue      *fairqueue.Queue[names.WorkloadRef, struct{}]
 
 	mu      sync.Mutex
-	rolling map[catalog.WorkloadRef]*rollingRestart
+	rolling map[names.WorkloadRef]*rollingRestart
 	// unmended are the workloads of which a restart has failed and none was delivered since: the last word on them is a Warning.
-	unmended map[catalog.WorkloadRef]struct{}
+	unmended map[names.WorkloadRef]struct{}
 	since    time.Time // when this process began to lead
 	// dating is the time that was spent on dating restarts of former leaders, by namespace; see [datingTime].
 	dating map[string]time.Duration
 }
 
-func newDeliveryQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
+func newDeliveryQueue() *fairqueue.Queue[names.WorkloadRef, struct{}] {
 	return queueOf[struct{}](deliveryWorkers, time.Second)
 }
 
 // wasWholeAfter returns whether all pods ran before the last restart, which may be this one.
-func (d *deliveries) wasWholeAfter(w *catalog.Workload, decision *catalog.Decision) bool {
-	if decision.Outcome != catalog.Restart {
+func (d *deliveries) wasWholeAfter(w *workload.Workload, decision *decide.Decision) bool {
+	if decision.Outcome != decide.Restart {
 		return w.Applied.WasWhole && w.Applied.Trusted
 	}
 	return d.isWholeBefore(w, decision)
@@ -61,13 +64,13 @@ func (d *deliveries) wasWholeAfter(w *catalog.Workload, decision *catalog.Decisi
 
 // isWholeBefore returns whether all pods run before a restart, or would but for content that it replaces. If they are
 // still being replaced for a restart before, they did if they ran before that.
-func (d *deliveries) isWholeBefore(w *catalog.Workload, decision *catalog.Decision) bool {
+func (d *deliveries) isWholeBefore(w *workload.Workload, decision *decide.Decision) bool {
 	rolling := d.of(w.Ref)
 	return w.Rollout.IsWhole() || rolling != nil && (rolling.WasWhole && !rolling.hasFailed || rolling.isMendedBy(decision))
 }
 
 // standingOf returns how a workload is before a restart.
-func (d *deliveries) standingOf(w *catalog.Workload, decision *catalog.Decision) gate.Standing {
+func (d *deliveries) standingOf(w *workload.Workload, decision *decide.Decision) gate.Standing {
 	rolling := d.of(w.Ref)
 	switch {
 	case rolling != nil && rolling.isMendedBy(decision):
@@ -79,7 +82,7 @@ func (d *deliveries) standingOf(w *catalog.Workload, decision *catalog.Decision)
 }
 
 // begin follows a restart that has just been made, instead of an earlier one. The argument is the workload as it was before.
-func (d *deliveries) begin(former *catalog.Workload, decision catalog.Decision, id string, now time.Time) {
+func (d *deliveries) begin(former *workload.Workload, decision decide.Decision, id string, now time.Time) {
 	decision.Checksums = nil // of which there may be very many
 	ref := former.Ref
 	w := d.catalog.Workload(ref)
@@ -99,7 +102,7 @@ func (d *deliveries) begin(former *catalog.Workload, decision catalog.Decision, 
 	d.follow(w, restart)
 }
 
-func (d *deliveries) follow(w *catalog.Workload, restart *rollingRestart) {
+func (d *deliveries) follow(w *workload.Workload, restart *rollingRestart) {
 	d.mu.Lock()
 	d.rolling[w.Ref] = restart
 	d.mu.Unlock()
@@ -107,14 +110,14 @@ func (d *deliveries) follow(w *catalog.Workload, restart *rollingRestart) {
 }
 
 // observe takes in that a workload has changed, or its status.
-func (d *deliveries) observe(ref catalog.WorkloadRef) {
+func (d *deliveries) observe(ref names.WorkloadRef) {
 	if d.of(ref) != nil {
 		d.queue.Add(ref, struct{}{})
 	}
 }
 
 // forget stops following the restart of a workload that is gone or no longer opted in.
-func (d *deliveries) forget(ref catalog.WorkloadRef) {
+func (d *deliveries) forget(ref names.WorkloadRef) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.rolling, ref)
@@ -122,7 +125,7 @@ func (d *deliveries) forget(ref catalog.WorkloadRef) {
 }
 
 // noteFailed notes that a restart of a workload has failed. Nobody would drop that of one that is forgotten.
-func (d *deliveries) noteFailed(ref catalog.WorkloadRef) {
+func (d *deliveries) noteFailed(ref names.WorkloadRef) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.rolling[ref] != nil {
@@ -131,7 +134,7 @@ func (d *deliveries) noteFailed(ref catalog.WorkloadRef) {
 }
 
 // mend notes that a workload runs again, and reports whether a restart before had failed.
-func (d *deliveries) mend(ref catalog.WorkloadRef) (hadFailed bool) {
+func (d *deliveries) mend(ref names.WorkloadRef) (hadFailed bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	_, hadFailed = d.unmended[ref]
@@ -139,14 +142,14 @@ func (d *deliveries) mend(ref catalog.WorkloadRef) (hadFailed bool) {
 	return hadFailed
 }
 
-func (d *deliveries) of(ref catalog.WorkloadRef) *rollingRestart {
+func (d *deliveries) of(ref names.WorkloadRef) *rollingRestart {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.rolling[ref]
 }
 
 // mayRecover reports whether all pods of a workload run whose last restart has failed, which is to be reported soon.
-func (d *deliveries) mayRecover(ref catalog.WorkloadRef) bool {
+func (d *deliveries) mayRecover(ref names.WorkloadRef) bool {
 	restart := d.of(ref)
 	if restart == nil || !restart.hasFailed {
 		return false
@@ -156,7 +159,7 @@ func (d *deliveries) mayRecover(ref catalog.WorkloadRef) bool {
 }
 
 // finish stops following a restart, unless another one has begun.
-func (d *deliveries) finish(ref catalog.WorkloadRef, restart *rollingRestart) {
+func (d *deliveries) finish(ref names.WorkloadRef, restart *rollingRestart) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.rolling[ref] == restart {
@@ -166,7 +169,7 @@ func (d *deliveries) finish(ref catalog.WorkloadRef, restart *rollingRestart) {
 
 // run follows restarts until the context ends.
 func (d *deliveries) run(ctx context.Context) {
-	d.queue.Run(ctx, func(ctx context.Context, ref catalog.WorkloadRef) {
+	d.queue.Run(ctx, func(ctx context.Context, ref names.WorkloadRef) {
 		isDone := d.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { d.look(ctx, ref) })
 		if restart := d.of(ref); !isDone && restart != nil {
 			d.finish(ref, restart) // so that nobody waits for it
@@ -180,7 +183,7 @@ func (d *deliveries) run(ctx context.Context) {
 }
 
 // look judges the restart of a workload, and again later if it is not over.
-func (d *deliveries) look(ctx context.Context, ref catalog.WorkloadRef) {
+func (d *deliveries) look(ctx context.Context, ref names.WorkloadRef) {
 	restart := d.of(ref)
 	w, held := d.known(ref)
 	switch {
@@ -241,7 +244,7 @@ func (d *deliveries) knowsEnough(restart *rollingRestart) bool {
 	d.mu.Lock()
 	isLate := time.Since(d.since) >= listPatience
 	d.mu.Unlock()
-	return isLate || !slices.ContainsFunc(configsOf(&restart.decision), func(config catalog.ConfigRef) bool { return !d.gate.knowsContent(config) })
+	return isLate || !slices.ContainsFunc(configsOf(&restart.decision), func(config names.ConfigRef) bool { return !d.gate.knowsContent(config) })
 }
 
 // longestPlace is how long a restart keeps others from beginning, whatever its progress.
@@ -249,14 +252,14 @@ const longestPlace = time.Hour
 
 // judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
 // again, only the status can end it, by showing that all pods run.
-func (d *deliveries) judge(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
+func (d *deliveries) judge(ctx context.Context, restart *rollingRestart, w *workload.Workload) (delivery.Judgement, error) {
 	if w.Rollout.ByPods {
 		return d.judgeByPods(ctx, restart, w)
 	}
 	return d.judgeByStatus(ctx, restart, w)
 }
 
-func (d *deliveries) judgeByStatus(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
+func (d *deliveries) judgeByStatus(ctx context.Context, restart *rollingRestart, w *workload.Workload) (delivery.Judgement, error) {
 	if restart.hasFailed {
 		return restart.LookAfterFailure(w, d.policy, time.Now()), nil
 	}
@@ -278,7 +281,7 @@ func (d *deliveries) judgeByStatus(ctx context.Context, restart *rollingRestart,
 }
 
 // configsOf returns the configs that a restart is for, none if they are not all known.
-func configsOf(decision *catalog.Decision) (configs []catalog.ConfigRef) {
+func configsOf(decision *decide.Decision) (configs []names.ConfigRef) {
 	if isUnclear(decision) {
 		return nil
 	}
@@ -290,7 +293,7 @@ func configsOf(decision *catalog.Decision) (configs []catalog.ConfigRef) {
 
 // missing says which of the configs that a restart is for keeps containers from starting, because it or a key does not
 // exist; empty if none does. The status of a pod does not show that if it is about a volume.
-func (d *deliveries) missing(w *catalog.Workload, decision *catalog.Decision) string {
+func (d *deliveries) missing(w *workload.Workload, decision *decide.Decision) string {
 	for _, config := range configsOf(decision) {
 		if d.gate.knowsWhatExists(config.Kind, config.Namespace) && d.catalog.LacksRequired(w, config) {
 			return configName(config) + " does not exist, or lacks a key that the pod template requires"

@@ -20,6 +20,9 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -49,13 +52,13 @@ func deliveriesOf(t *testing.T, server answers, log io.Writer) *deliveries {
 	return d
 }
 
-var webRef = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "default", Name: "web"}
+var webRef = names.WorkloadRef{Kind: names.Deployment, Namespace: "default", Name: "web"}
 
-func followWeb(d *deliveries, rollout catalog.Rollout) {
-	w := catalog.Workload{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Selector: "app=web", Timestamp: time.Now().UTC().Format(time.RFC3339Nano), Rollout: rollout}
+func followWeb(d *deliveries, rollout workload.Rollout) {
+	w := workload.Workload{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Selector: "app=web", Timestamp: time.Now().UTC().Format(time.RFC3339Nano), Rollout: rollout}
 	w.Applied.WasWhole = true
 	d.catalog.ObserveWorkload(w)
-	d.begin(&w, catalog.Decision{Outcome: catalog.Restart}, "", time.Now())
+	d.begin(&w, decide.Decision{Outcome: decide.Restart}, "", time.Now())
 }
 
 func TestARestartWhosePodsCannotBeReadIsJudgedByItsStatus(t *testing.T) {
@@ -70,7 +73,7 @@ func TestARestartWhosePodsCannotBeReadIsJudgedByItsStatus(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var group sync.WaitGroup
 		group.Go(func() { d.run(ctx) })
-		followWeb(d, catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true})
+		followWeb(d, workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true})
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
 		stop()
@@ -94,8 +97,8 @@ func TestAnEarlierPodOnADeadNodeIsNoFailure(t *testing.T) {
 		}
 		return respond(http.StatusOK, &appsv1.ControllerRevisionList{})
 	}, io.Discard)
-	w := &catalog.Workload{Ref: catalog.WorkloadRef{Kind: catalog.DaemonSet, Namespace: "default", Name: "web"}, UID: types.UID("web-uid"), Timestamp: "x",
-		Rollout: catalog.Rollout{Wanted: 5, Updated: 4, Outdated: 1, Available: 4, Observed: true}}
+	w := &workload.Workload{Ref: names.WorkloadRef{Kind: names.DaemonSet, Namespace: "default", Name: "web"}, UID: types.UID("web-uid"), Timestamp: "x",
+		Rollout: workload.Rollout{Wanted: 5, Updated: 4, Outdated: 1, Available: 4, Observed: true}}
 	restart := delivery.Begin(w, true, time.Now())
 	restart.Look(w, d.policy, time.Now())
 	seen, err := d.pods.sight(t.Context(), w, nil)
@@ -115,7 +118,7 @@ func TestTheReportOfAFailureReadsNoDataOfTheConfig(t *testing.T) {
 		list.Items = []metav1.PartialObjectMetadata{{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "u"}}}
 		return respond(http.StatusOK, &list)
 	}, io.Discard)
-	config, err := d.reports.configs.reference(t.Context(), catalog.ConfigRef{Kind: catalog.Secret, Namespace: "default", Name: "s"})
+	config, err := d.reports.configs.reference(t.Context(), names.ConfigRef{Kind: names.Secret, Namespace: "default", Name: "s"})
 	if err != nil || config.UID != "u" || config.Kind != "Secret" || config.APIVersion != "v1" || config.Name != "s" {
 		t.Errorf("%+v, %v", config, err)
 	}

@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
@@ -63,7 +64,7 @@ func started(t *testing.T) *world {
 	return w
 }
 
-var aWeb = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "a", Name: "web"}
+var aWeb = names.WorkloadRef{Kind: names.Deployment, Namespace: "a", Name: "web"}
 
 func TestAReleaseAfterARestartIsNotFollowedByTheNextLeader(t *testing.T) {
 	w := started(t)
@@ -139,7 +140,7 @@ func TestATakeoverSpendsOnlySoMuchTimeOnTheFanOutsOfANamespace(t *testing.T) {
 // Anyone who may write a workload may write its restart timestamp, and what JSON cannot hold would break the answers about others.
 func TestARestartAtATimeThatNoClockShowsIsNoRestart(t *testing.T) {
 	w := started(t)
-	forged := &catalog.Workload{Ref: aWeb, Timestamp: "9999-12-31T23:00:00-12:00"}
+	forged := &workload.Workload{Ref: aWeb, Timestamp: "9999-12-31T23:00:00-12:00"}
 	if at := restartedAt(forged); !at.IsZero() {
 		t.Errorf("restarted at %s", at)
 	}

@@ -6,7 +6,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -16,7 +18,7 @@ import (
 
 // report reports what became of a restart, and tells the gate. A restart that failed is followed
 // further, because its pods may run after all.
-func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement) {
+func (d *deliveries) report(w *workload.Workload, restart *rollingRestart, judgement delivery.Judgement) {
 	took := time.Since(restart.began).Round(time.Second)
 	if judgement.Verdict == delivery.Failed {
 		d.fail(w, restart, judgement, took)
@@ -24,7 +26,7 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 	}
 	d.gate.ended(w.Ref, restart.id, judgement.Verdict == delivery.Delivered)
 	if judgement.Verdict != delivery.Delivered && len(restart.brokenBy) > 0 {
-		d.followOn(w.Ref, restart, catalog.Decision{Outcome: catalog.Restart, Causes: restart.brokenBy}, restart.failed)
+		d.followOn(w.Ref, restart, decide.Decision{Outcome: decide.Restart, Causes: restart.brokenBy}, restart.failed)
 	}
 	d.finish(w.Ref, restart)
 	if judgement.Verdict != delivery.Delivered {
@@ -47,7 +49,7 @@ func (d *deliveries) report(w *catalog.Workload, restart *rollingRestart, judgem
 	d.log.Info("restart is delivered", "workload", w.Ref, "after", took.String())
 }
 
-func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement, took time.Duration) {
+func (d *deliveries) fail(w *workload.Workload, restart *rollingRestart, judgement delivery.Judgement, took time.Duration) {
 	d.noteFailed(w.Ref)
 	reason, evidence := judgement.Reason, evidenceOf(&judgement.Seen)
 	d.metrics.failed.WithLabelValues(string(w.Ref.Kind)).Inc()
@@ -77,7 +79,7 @@ func (d *deliveries) fail(w *catalog.Workload, restart *rollingRestart, judgemen
 
 // followOn follows a restart further, because the pods may run after all with the content that has broken them, as was seen
 // at the given time.
-func (d *deliveries) followOn(ref catalog.WorkloadRef, restart *rollingRestart, brokenBy catalog.Decision, seen time.Time) {
+func (d *deliveries) followOn(ref names.WorkloadRef, restart *rollingRestart, brokenBy decide.Decision, seen time.Time) {
 	failed := *restart
 	failed.hasFailed, failed.decision, failed.failed = true, brokenBy, seen
 	d.mu.Lock()
@@ -89,7 +91,7 @@ func (d *deliveries) followOn(ref catalog.WorkloadRef, restart *rollingRestart, 
 }
 
 // noteRecovery notes whether the pods run after all after a restart that failed.
-func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, judgement delivery.Judgement) {
+func (d *deliveries) noteRecovery(w *workload.Workload, restart *rollingRestart, judgement delivery.Judgement) {
 	if judgement.Verdict != delivery.Delivered {
 		d.log.Info("restart that failed is not followed any further", "workload", w.Ref, "reason", judgement.Reason)
 		return
@@ -106,7 +108,7 @@ func (d *deliveries) noteRecovery(w *catalog.Workload, restart *rollingRestart, 
 
 // reportOnConfigs reports a failed restart to the owners of the configs that it was for, who may not
 // be those of the workload.
-func (d *deliveries) reportOnConfigs(w *catalog.Workload, decision catalog.Decision, failed, reason string) {
+func (d *deliveries) reportOnConfigs(w *workload.Workload, decision decide.Decision, failed, reason string) {
 	for _, cause := range decision.Causes {
 		d.reports.note(cause.Config, corev1.EventTypeWarning, reasonNotDelivered, fmt.Sprintf("%s %s for this change (%s): %s",
 			workloadName(w.Ref), failed, describeEdit(cause), reason))
@@ -115,7 +117,7 @@ func (d *deliveries) reportOnConfigs(w *catalog.Workload, decision catalog.Decis
 
 // reportHalts reports to the owners of configs that nobody else restarts for their content. The halt of a group
 // is reported on the copy that the last restart was for.
-func (d *deliveries) reportHalts(w *catalog.Workload, halts []haltNews, look string) {
+func (d *deliveries) reportHalts(w *workload.Workload, halts []haltNews, look string) {
 	for _, h := range halts {
 		if !h.begins {
 			continue

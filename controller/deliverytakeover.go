@@ -6,7 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -25,7 +29,7 @@ const (
 
 // resume follows the restart of a workload that another process made a short while ago, if it may
 // not be complete.
-func (d *deliveries) resume(ref catalog.WorkloadRef, now time.Time) {
+func (d *deliveries) resume(ref names.WorkloadRef, now time.Time) {
 	w, followed := d.catalog.Workload(ref), d.of(ref)
 	if w == nil || followed != nil && followed.IsOf(w) {
 		return
@@ -57,34 +61,34 @@ func (d *deliveries) spend(namespace string, took time.Duration) time.Duration {
 }
 
 // restartedAt returns when the last restart of a workload began, zero if it has none.
-func restartedAt(w *catalog.Workload) time.Time {
+func restartedAt(w *workload.Workload) time.Time {
 	if evicted, isByEviction := w.EvictedAt(); isByEviction {
 		return evicted
 	}
 	at, err := time.Parse(time.RFC3339Nano, w.Timestamp)
-	if err != nil || catalog.IsForged(at) {
+	if err != nil || annotation.IsForged(at) {
 		return time.Time{}
 	}
 	return at
 }
 
 // ranBeforeRestart reports whether all pods of a workload ran before its last restart, which another process made.
-func ranBeforeRestart(w *catalog.Workload) bool {
+func ranBeforeRestart(w *workload.Workload) bool {
 	return w.Applied.Trusted && w.Applied.WasWhole && !w.OwnRecord && !restartedAt(w).IsZero()
 }
 
 // madeRestart names the restart that was the last one of a workload.
 type madeRestart struct {
 	timestamp string // of the pod template
-	evict     uint32 // [catalog.Workload.Evict]
+	evict     uint32 // [workload.Workload.Evict]
 }
 
-func lastMade(w *catalog.Workload) madeRestart { return madeRestart{w.Timestamp, w.Evict} }
+func lastMade(w *workload.Workload) madeRestart { return madeRestart{w.Timestamp, w.Evict} }
 
 // resumeLate follows a restart that another process made and that shows only now, after the given one: the watch of a new
 // leader may be behind. A former leader cannot have made a restart long after this process began to lead, but whoever may
 // write to workloads can pretend so at any time.
-func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former madeRestart, now time.Time) {
+func (d *deliveries) resumeLate(ref names.WorkloadRef, former madeRestart, now time.Time) {
 	d.mu.Lock()
 	until := d.since.Add(d.policy.Deadline) // the clock of a former leader may be ahead
 	d.mu.Unlock()
@@ -94,18 +98,18 @@ func (d *deliveries) resumeLate(ref catalog.WorkloadRef, former madeRestart, now
 	}
 	evicted, _ := w.EvictedAt()
 	isLaterEviction := w.Evict > former.evict && !evicted.After(until)
-	if isLaterEviction || catalog.IsLaterRestart(w.Timestamp, former.timestamp) && !catalog.IsLaterRestart(w.Timestamp, until.Format(time.RFC3339Nano)) {
+	if isLaterEviction || record.IsLaterRestart(w.Timestamp, former.timestamp) && !record.IsLaterRestart(w.Timestamp, until.Format(time.RFC3339Nano)) {
 		d.resume(ref, now)
 	}
 }
 
 // recordedFor returns what the record of a workload says about its last restart.
-func recordedFor(w *catalog.Workload) catalog.Decision {
-	return catalog.Decision{Outcome: catalog.Restart, Causes: w.Applied.LastCauses(), MoreCauses: w.Applied.MoreRestartedFor()}
+func recordedFor(w *workload.Workload) decide.Decision {
+	return decide.Decision{Outcome: decide.Restart, Causes: decide.LastCauses(&w.Applied), MoreCauses: w.Applied.MoreRestartedFor()}
 }
 
 // restartedFor is recordedFor with the moments of the edits, which make the restart part of their fan-outs.
-func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
+func (d *deliveries) restartedFor(w *workload.Workload) decide.Decision {
 	decision := recordedFor(w)
 	for i := range decision.Causes {
 		d.date(w, &decision.Causes[i])
@@ -114,24 +118,24 @@ func (d *deliveries) restartedFor(w *catalog.Workload) catalog.Decision {
 }
 
 // date completes a cause that a record names. It computes a checksum of the config, unless that is remembered.
-func (d *deliveries) date(w *catalog.Workload, cause *catalog.Cause) {
+func (d *deliveries) date(w *workload.Workload, cause *decide.Cause) {
 	if !d.catalog.MissedEdit(w, cause.Config) { // otherwise the restart is not part of the fan-out of that edit
-		cause.Moments = d.catalog.MomentsUntil(cause.Config, cause.Keys, w.Applied.Written)
+		cause.Moments = decide.MomentsUntil(d.catalog, cause.Config, cause.Keys, w.Applied.Written)
 	}
 }
 
 // followFailed follows a workload that failed under another leader after a restart for a config, to
 // notice if it runs after all. A restart from after that time is another one. The time may be that of another workload's failure.
-func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.ConfigRef, failed time.Time, isDated bool) {
+func (d *deliveries) followFailed(ref names.WorkloadRef, config names.ConfigRef, failed time.Time, isDated bool) {
 	w := d.catalog.Workload(ref)
 	if known := d.of(ref); w == nil || known != nil && known.hasFailed {
 		return
 	}
 	began := cmp.Or(deliveredAt(w), w.Applied.Written) // which is later if only a record was written since
-	if !w.Applied.Trusted || w.Applied.Reverted != nil || began.After(failed) || w.Idle || w.Hold != catalog.NoHold || w.Deleting {
+	if !w.Applied.Trusted || w.Applied.Reverted != nil || began.After(failed) || w.Idle || w.Hold != workload.NoHold || w.Deleting {
 		return
 	}
-	if !slices.ContainsFunc(w.Applied.RestartedFor, func(r catalog.Restarted) bool {
+	if !slices.ContainsFunc(w.Applied.RestartedFor, func(r record.Restarted) bool {
 		return r.Config == config || gate.GroupOf(r.Config.Kind, r.Config.Name) == config
 	}) {
 		return
@@ -149,7 +153,7 @@ func (d *deliveries) followFailed(ref catalog.WorkloadRef, config catalog.Config
 }
 
 // explain finds out once what the pods show of a restart that failed under another leader. They may show nothing any more.
-func (d *deliveries) explain(ctx context.Context, restart *rollingRestart, w *catalog.Workload) error {
+func (d *deliveries) explain(ctx context.Context, restart *rollingRestart, w *workload.Workload) error {
 	if !restart.isUnexplained {
 		return nil
 	}

@@ -15,6 +15,9 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -68,7 +71,7 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 				TypeMeta: metav1.TypeMeta{Kind: "Deployment", APIVersion: "apps/v1"},
 				ObjectMeta: metav1.ObjectMeta{
 					Namespace: web.Namespace, Name: web.Name, UID: "u", ResourceVersion: decided,
-					Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled},
+					Annotations: map[string]string{annotation.EnabledAnnotation: annotation.Enabled},
 				},
 			}
 			workload := workloadOf(t, &object)
@@ -96,13 +99,13 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 // followed follows restarts in a catalog, until somebody looks.
 func followed(known *catalog.Catalog) *deliveries {
 	open := openGate(known)
-	return &deliveries{catalog: known, evictor: &evictor{}, gate: open, halts: &haltKeeper{gate: open, changed: make(chan struct{}, 1)}, queue: newDeliveryQueue(), rolling: make(map[catalog.WorkloadRef]*rollingRestart), unmended: make(map[catalog.WorkloadRef]struct{})}
+	return &deliveries{catalog: known, evictor: &evictor{}, gate: open, halts: &haltKeeper{gate: open, changed: make(chan struct{}, 1)}, queue: newDeliveryQueue(), rolling: make(map[names.WorkloadRef]*rollingRestart), unmended: make(map[names.WorkloadRef]struct{})}
 }
 
 // openGate returns a gatekeeper that holds no restart back but for its budget.
 func openGate(known *catalog.Catalog) *gatekeeper {
 	g := newGatekeeper(FanOutOptions{Limit: 50}, known, slog.New(slog.DiscardHandler))
-	g.wake = func(catalog.WorkloadRef) {}
+	g.wake = func(names.WorkloadRef) {}
 	g.knowsWorkloads = func(string) bool { return true }
 	g.setHaltsTried()
 	g.setHaltsKnown(true)
@@ -119,7 +122,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	known := catalog.New()
 	return &restarter{
 		catalog: known, deliveries: followed(known), evictor: &evictor{}, gate: openGate(known), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
-		queue: newQueue(), optIns: newOptIns(catalog.OptInRules{}, nil), workloads: workloadWriter{apps: clients.Apps.RESTClient(), rules: &catalog.OptInRules{}},
+		queue: newQueue(), optIns: newOptIns(optin.Rules{}, nil), workloads: workloadWriter{apps: clients.Apps.RESTClient(), rules: &optin.Rules{}},
 		quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		log:        slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },
 	}

@@ -7,7 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -27,7 +27,7 @@ func TestARestartByEvictionBeginsInItsWindowAndEndsAfterIt(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		opens := time.Now().UTC().Truncate(time.Minute).Add(5 * time.Minute)
 		w.changed("a/web", func(d *appsv1.Deployment) {
-			d.Annotations[catalog.WindowAnnotation] = fmt.Sprintf("%d %d * * * 1m", opens.Minute(), opens.Hour())
+			d.Annotations[annotation.WindowAnnotation] = fmt.Sprintf("%d %d * * * 1m", opens.Minute(), opens.Hour())
 		})
 		w.edited("a/c", "2")
 		for time.Until(opens) > 2*time.Second {

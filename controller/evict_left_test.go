@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -57,10 +57,10 @@ func TestARestartByEvictionThatMayNotGoOnIsNotDelivered(t *testing.T) {
 		"the method cannot be read": {
 			"cannot be read",
 			func(w *evictingWorld) {
-				w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.MethodAnnotation] = "delete" })
+				w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.MethodAnnotation] = "delete" })
 			},
 			func(w *evictingWorld) {
-				w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.MethodAnnotation] = "evict" })
+				w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.MethodAnnotation] = "evict" })
 			},
 		},
 	} {
@@ -134,8 +134,8 @@ func TestARestartByEvictionIsNotLostWithItsRecord(t *testing.T) {
 		w.edited("a/c", "2")
 		w.pass(5)
 		w.changed("a/web", func(d *appsv1.Deployment) {
-			delete(d.Annotations, catalog.BasisAnnotation)
-			delete(d.Annotations, catalog.ChecksumsAnnotation)
+			delete(d.Annotations, annotation.BasisAnnotation)
+			delete(d.Annotations, annotation.ChecksumsAnnotation)
 		})
 		w.pass(300)
 		w.requireEvicted("web-1", "web-2", "web-3")
@@ -149,10 +149,10 @@ func TestAnOperatorThatRemovesTheRecordAtOnceKeepsNoPodFromItsRestart(t *testing
 		w.edited("a/c", "2")
 		for range 3600 {
 			w.pass(1)
-			if w.deployments["a/web"].Annotations[catalog.BasisAnnotation] != "" {
+			if w.deployments["a/web"].Annotations[annotation.BasisAnnotation] != "" {
 				w.changed("a/web", func(d *appsv1.Deployment) {
-					delete(d.Annotations, catalog.BasisAnnotation)
-					delete(d.Annotations, catalog.ChecksumsAnnotation)
+					delete(d.Annotations, annotation.BasisAnnotation)
+					delete(d.Annotations, annotation.ChecksumsAnnotation)
 				})
 			}
 		}
@@ -179,13 +179,13 @@ func TestWhatTheNextEvictionWaitsForIsShown(t *testing.T) {
 func TestAFanOutDoesNotEndWithAWorkloadOfWhichPodsAreLeft(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.beginEvicting()
-		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "wait" })
+		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.HoldAnnotation] = "wait" })
 		w.pass(60)
 		if o := w.controller.reports.outcomeOf(aConfig, time.Time{}); o != (outcome{due: 1}) {
 			t.Errorf("with pods left: %+v", o)
 		}
 		began := time.Now().Add(-2 * time.Minute)
-		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3")
 		if o := w.controller.reports.outcomeOf(aConfig, began); o != (outcome{delivered: 1}) {

@@ -11,7 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -54,7 +56,7 @@ func (w *evictingWorld) editedAgain(name, value string) {
 func TestAnEvictionBringsNoContentThatIsHeld(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.readsToo("d")
-		w.annotate("a/d", catalog.HoldAnnotation, "needs approval")
+		w.annotate("a/d", annotation.HoldAnnotation, "needs approval")
 		w.show("configmaps", w.configMaps["a/d"])
 		w.beginEvicting()
 		w.editedAgain("a/d", "2")
@@ -99,10 +101,10 @@ func TestAnEvictionBringsNoContentThatHasYetToBeProven(t *testing.T) {
 		c := w.controller
 		w.startsSlowly()
 		w.beginEvicting()
-		ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}
+		ref := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}
 		w.runs("a/first", nil, "c")
 		settle(w.world)
-		c.gate.restore(gate.Halt{ID: "x", Config: ref, Keys: []string{"k"}, Content: c.catalog.ContentID(ref, []string{"k"}), Since: time.Now(), Failed: []catalog.WorkloadRef{deploymentNamed("a/first")}})
+		c.gate.restore(gate.Halt{ID: "x", Config: ref, Keys: []string{"k"}, Content: c.catalog.ContentID(ref, []string{"k"}), Since: time.Now(), Failed: []names.WorkloadRef{deploymentNamed("a/first")}})
 		w.pass(30)
 		w.requireEvicted("web-1")
 		w.edited("a/c", "3")
@@ -138,14 +140,14 @@ func TestARestartForAnotherConfigDoesNotLiftTheHaltOfPodsThatAreLeft(t *testing.
 
 // What broke the pods is still there after a restart for something else.
 func TestARestartThatTakesOverTheLastOneMendsNothing(t *testing.T) {
-	c, d := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}, catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "d"}
-	failed := &rollingRestart{hasFailed: true, decision: catalog.Decision{Causes: []catalog.Cause{{Config: c, Keys: []string{"k"}}}}}
+	c, d := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}, names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "d"}
+	failed := &rollingRestart{hasFailed: true, decision: decide.Decision{Causes: []decide.Cause{{Config: c, Keys: []string{"k"}}}}}
 	for name, test := range map[string]struct {
-		next catalog.Decision
+		next decide.Decision
 		want bool
 	}{
-		"for another config": {catalog.Decision{Causes: []catalog.Cause{{Config: d, Keys: []string{"k"}}}}, false},
-		"for the same one":   {catalog.Decision{Causes: []catalog.Cause{{Config: c, Keys: []string{"k"}}}}, true},
+		"for another config": {decide.Decision{Causes: []decide.Cause{{Config: d, Keys: []string{"k"}}}}, false},
+		"for the same one":   {decide.Decision{Causes: []decide.Cause{{Config: c, Keys: []string{"k"}}}}, true},
 	} {
 		test.next.Include(&failed.decision)
 		if got := failed.isMendedBy(&test.next); got != test.want || len(failed.brokenAfter(&test.next)) > 0 == test.want {
@@ -214,7 +216,7 @@ func (w *evictingWorld) appears(name, annotation, value string) {
 
 // No restart is due for it, because all pods that are left will read it.
 func TestAnEvictionBringsNoConfigThatHasAppearedAndHasToWait(t *testing.T) {
-	for annotation, value := range map[string]string{catalog.HoldAnnotation: "needs approval", catalog.WindowAnnotation: "0 0 31 12 * 1h"} {
+	for annotation, value := range map[string]string{annotation.HoldAnnotation: "needs approval", annotation.WindowAnnotation: "0 0 31 12 * 1h"} {
 		t.Run(annotation, func(t *testing.T) {
 			inEvictingWorld(t, nil, func(w *evictingWorld) {
 				w.mayRead("d")
@@ -243,7 +245,7 @@ func TestAnEvictionBringsNoConfigThatHasAppearedAndHasToWait(t *testing.T) {
 func TestAnEvictionGoesOnOnceAnEditThatIsHeldIsTakenBack(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.readsToo("d")
-		w.annotate("a/d", catalog.HoldAnnotation, "frozen")
+		w.annotate("a/d", annotation.HoldAnnotation, "frozen")
 		w.show("configmaps", w.configMaps["a/d"])
 		w.crashes = true
 		w.edited("a/c", "2")
@@ -262,7 +264,7 @@ func TestAnEvictionGoesOnOnceAnEditThatIsHeldIsTakenBack(t *testing.T) {
 func TestAnEvictionBringsNothingOutsideOfItsWindowWhileTheBudgetPutsItOff(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.readsToo("d")
-		w.annotate("a/d", catalog.WindowAnnotation, "0 0 31 12 * 1h")
+		w.annotate("a/d", annotation.WindowAnnotation, "0 0 31 12 * 1h")
 		w.show("configmaps", w.configMaps["a/d"])
 		w.spendsBudget()
 		w.editedAgain("a/d", "2")
@@ -279,7 +281,7 @@ func TestAHoldOfAConfigThatHasNotChangedHoldsNoRestartForTenOthers(t *testing.T)
 		for i := range 10 {
 			w.readsToo(fmt.Sprintf("d%02d", i))
 		}
-		w.annotate("a/c", catalog.HoldAnnotation, "frozen")
+		w.annotate("a/c", annotation.HoldAnnotation, "frozen")
 		w.show("configmaps", w.configMaps["a/c"])
 		w.controller.restarter.grace = 10 * time.Second
 		for i := range 10 {
@@ -296,11 +298,11 @@ func TestAHoldOutlivesTheRecordWhenTheNextRestartIsForAnotherConfig(t *testing.T
 		w.readsToo("d")
 		w.edited("a/c", "2")
 		w.pass(5)
-		w.annotate("a/c", catalog.HoldAnnotation, "needs approval")
+		w.annotate("a/c", annotation.HoldAnnotation, "needs approval")
 		w.show("configmaps", w.configMaps["a/c"])
 		w.changed("a/web", func(d *appsv1.Deployment) {
-			delete(d.Annotations, catalog.BasisAnnotation)
-			delete(d.Annotations, catalog.ChecksumsAnnotation)
+			delete(d.Annotations, annotation.BasisAnnotation)
+			delete(d.Annotations, annotation.ChecksumsAnnotation)
 		})
 		w.pass(100)
 		w.requireEvicted("web-1")
@@ -312,14 +314,14 @@ func TestAHoldOutlivesTheRecordWhenTheNextRestartIsForAnotherConfig(t *testing.T
 
 // The budget does not keep pods from the last content, but whoever holds the next content keeps them from that.
 func TestAnEvictionBringsNoContentThatIsHeldWhileTheBudgetPutsItOff(t *testing.T) {
-	d := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "d"}
+	d := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "d"}
 	for name, hold := range map[string]func(*evictingWorld){
 		"by a person": func(w *evictingWorld) {
-			w.annotate("a/d", catalog.HoldAnnotation, "needs approval")
+			w.annotate("a/d", annotation.HoldAnnotation, "needs approval")
 			w.show("configmaps", w.configMaps["a/d"])
 		},
 		"by a halt": func(w *evictingWorld) {
-			w.controller.gate.restore(gate.Halt{ID: "x", Config: d, Keys: []string{"k"}, Content: w.controller.catalog.ContentID(d, []string{"k"}), Since: time.Now(), Failed: []catalog.WorkloadRef{deploymentNamed("a/first")}})
+			w.controller.gate.restore(gate.Halt{ID: "x", Config: d, Keys: []string{"k"}, Content: w.controller.catalog.ContentID(d, []string{"k"}), Since: time.Now(), Failed: []names.WorkloadRef{deploymentNamed("a/first")}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -353,7 +355,7 @@ func TestAHoldOfAConfigThatTheRecordDoesNotNameKeepsItsContentFromThePodsThatAre
 			w.pass(1)
 		}
 		w.replaceLeader(true)
-		w.annotate("a/d11", catalog.HoldAnnotation, "needs approval")
+		w.annotate("a/d11", annotation.HoldAnnotation, "needs approval")
 		w.show("configmaps", w.configMaps["a/d11"])
 		w.pass(60)
 		w.requireEvicted("web-1")
@@ -369,7 +371,7 @@ func TestARestartThatEndedUnderAnotherLeaderIsNoPartOfTheNextOne(t *testing.T) {
 		w.edited("a/c", "2")
 		w.pass(60)
 		w.requireEvicted("web-1", "web-2", "web-3")
-		w.annotate("a/c", catalog.HoldAnnotation, "never again")
+		w.annotate("a/c", annotation.HoldAnnotation, "never again")
 		w.show("configmaps", w.configMaps["a/c"])
 		w.controller.leading.Store(false)
 		w.controller.catalog.ForgetWorkload(aWeb) // the catalog of another process knows only the record
@@ -439,10 +441,10 @@ func TestAPodThatCrashesAtATakeoverFailsARestartThatLasts(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.startsSlowly()
 		w.beginEvicting()
-		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "lunch" })
+		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.HoldAnnotation] = "lunch" })
 		w.pass(900)
 		w.crashes = true
-		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 		w.pass(20)
 		w.requireEvicted("web-1", "web-2")
 		w.replaceLeader(true)
@@ -501,7 +503,7 @@ func TestAFailedEvictionThatIsHeldDoesNotKeepTheEndOfAFanOut(t *testing.T) {
 		if restart := w.controller.deliveries.of(aWeb); restart == nil || !restart.hasFailed {
 			t.Fatal("the restart has not failed")
 		}
-		w.annotate("a/c", catalog.HoldAnnotation, "an incident")
+		w.annotate("a/c", annotation.HoldAnnotation, "an incident")
 		w.show("configmaps", w.configMaps["a/c"])
 		w.pass(60)
 		w.crashes = false

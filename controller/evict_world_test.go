@@ -20,7 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -49,7 +50,7 @@ func newEvictingWorld(t *testing.T, annotations map[string]string) *evictingWorl
 	w.edited("a/c", "1")
 	d := w.deployment("a/web", "c")
 	d.Spec.Selector.MatchLabels = map[string]string{"app": "web"}
-	d.Annotations[catalog.MethodAnnotation] = "evict"
+	d.Annotations[annotation.MethodAnnotation] = "evict"
 	maps.Copy(d.Annotations, annotations)
 	wholeStatus(d)
 	w.deployments["a/web"] = d
@@ -329,10 +330,10 @@ func TestAnotherProcessGoesOnWithARestartByEviction(t *testing.T) {
 func TestAHoldStopsARestartByEvictionThatIsUnderWay(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.beginEvicting()
-		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "wait" })
+		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.HoldAnnotation] = "wait" })
 		w.pass(100)
 		w.requireEvicted("web-1")
-		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3")
 	})
@@ -394,7 +395,7 @@ func TestAWorkloadThatAsksForEvictionsIsHeldWithoutTheFlag(t *testing.T) {
 		"one that is long": {"\u202e\n" + strings.Repeat("x", 1000), `cannot be read: "\u202e\n` + strings.Repeat("x", 38) + `"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inEvictingWorld(t, map[string]string{catalog.MethodAnnotation: test.method}, func(w *evictingWorld) {
+			inEvictingWorld(t, map[string]string{annotation.MethodAnnotation: test.method}, func(w *evictingWorld) {
 				w.controller.gate.evicts = false
 				w.edited("a/c", "2")
 				w.pass(100)
@@ -429,10 +430,10 @@ func TestARestartByEvictionWaitsForTheRolloutOfTheTemplate(t *testing.T) {
 func TestAChangeOfTheMethodRestartsWhatIsLeft(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.beginEvicting()
-		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.MethodAnnotation) })
+		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.MethodAnnotation) })
 		w.pass(60)
 		w.requireEvicted("web-1")
-		if annotations := w.deployments["a/web"].Spec.Template.Annotations; annotations[catalog.TimestampAnnotation] == "" || !strings.Contains(annotations[catalog.CauseAnnotation], "k") {
+		if annotations := w.deployments["a/web"].Spec.Template.Annotations; annotations[annotation.TimestampAnnotation] == "" || !strings.Contains(annotations[annotation.CauseAnnotation], "k") {
 			t.Errorf("the pod template has the annotations %v", annotations)
 		}
 	})
@@ -461,7 +462,7 @@ func TestWhichAnswersToAnEvictionAreRefusals(t *testing.T) {
 }
 
 // drain works on everything that waits in a queue.
-func drain[F comparable](queue *fairqueue.Queue[catalog.WorkloadRef, F], work func(context.Context, catalog.WorkloadRef), t *testing.T) {
+func drain[F comparable](queue *fairqueue.Queue[names.WorkloadRef, F], work func(context.Context, names.WorkloadRef), t *testing.T) {
 	for ref, found := queue.Get(); found; ref, found = queue.Get() {
 		work(t.Context(), ref)
 		queue.Done(ref)

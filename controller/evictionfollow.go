@@ -7,12 +7,16 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // restartID returns by which name the gate knows the restart of a workload that another process made.
-func restartID(w *catalog.Workload) string {
+func restartID(w *workload.Workload) string {
 	if at, isByEviction := w.EvictedAt(); isByEviction {
 		return "evict " + at.Format(time.RFC3339)
 	}
@@ -21,7 +25,7 @@ func restartID(w *catalog.Workload) string {
 
 // known returns a workload whose status says how far its restart has come, nil if the catalog does not know it, and
 // why no pod may be evicted, empty if one may.
-func (d *deliveries) known(ref catalog.WorkloadRef) (w *catalog.Workload, held string) {
+func (d *deliveries) known(ref names.WorkloadRef) (w *workload.Workload, held string) {
 	if w = d.catalog.Workload(ref); w == nil {
 		return nil, ""
 	}
@@ -30,8 +34,8 @@ func (d *deliveries) known(ref catalog.WorkloadRef) (w *catalog.Workload, held s
 
 // counted returns a workload of which pods may be left to evict, or as it is once none is: the last restart by eviction may have
 // ended long ago, which a new process learns only by counting the pods.
-func (e *evictor) counted(ctx context.Context, w *catalog.Workload) (*catalog.Workload, error) {
-	if w.Evict == 0 || w.Method() != catalog.ByEviction {
+func (e *evictor) counted(ctx context.Context, w *workload.Workload) (*workload.Workload, error) {
+	if w.Evict == 0 || w.Method() != policy.ByEviction {
 		return w, nil
 	}
 	if row, isUnderWay := e.of(w.Ref); isUnderWay && row.of == w.Evict && !row.counted.IsZero() {
@@ -55,8 +59,8 @@ func (e *evictor) counted(ctx context.Context, w *catalog.Workload) (*catalog.Wo
 
 // includeLeft adds to a restart what the last one was for, if that was one by eviction and pods may be left: these get its
 // content with this restart. Otherwise the record would no longer show that a halt or a hold concerns them.
-func (d *deliveries) includeLeft(w *catalog.Workload, decision *catalog.Decision) {
-	if w.Evict > 0 && w.Method() == catalog.ByEviction {
+func (d *deliveries) includeLeft(w *workload.Workload, decision *decide.Decision) {
+	if w.Evict > 0 && w.Method() == policy.ByEviction {
 		last := d.restartedFor(w)
 		decision.Include(&last)
 	}
@@ -64,7 +68,7 @@ func (d *deliveries) includeLeft(w *catalog.Workload, decision *catalog.Decision
 
 // addAppeared adds to the next restart of a workload what has appeared since the last one, by eviction, began: each pod that
 // replaces another reads that, but no restart is due for it.
-func addAppeared(next, last *catalog.Decision, view *catalog.View) {
+func addAppeared(next, last *decide.Decision, view *catalog.View) {
 	if len(last.Causes) == 0 {
 		return // it may be for any config already
 	}
@@ -76,8 +80,8 @@ func addAppeared(next, last *catalog.Decision, view *catalog.View) {
 		if config == nil || config.Deleted || int64(config.Created) < began.Unix() || w.Ignores(config) {
 			continue
 		}
-		if !slices.ContainsFunc(named, func(c catalog.Cause) bool { return c.Config == ref }) {
-			next.Causes = append(next.Causes, catalog.Cause{Config: ref, Unnamed: true, Moments: []catalog.Sequence{config.Appeared}})
+		if !slices.ContainsFunc(named, func(c decide.Cause) bool { return c.Config == ref }) {
+			next.Causes = append(next.Causes, decide.Cause{Config: ref, Unnamed: true, Moments: []names.Sequence{config.Appeared}})
 		}
 	}
 }
@@ -88,7 +92,7 @@ const nextWaitsFor = "its next restart waits for: "
 // nextWaits returns why the next restart of a workload waits, or may have to, empty if it does not: a pod that was evicted
 // meanwhile would read what that restart is to bring. Its budget is no such reason, because the pods that are left restart
 // once in any case.
-func (r *restarter) nextWaits(ref catalog.WorkloadRef) string {
+func (r *restarter) nextWaits(ref names.WorkloadRef) string {
 	next, isKnown := r.backlogs.of(ref)
 	switch {
 	case isKnown && next.isDeliberate():
@@ -111,7 +115,7 @@ func (r *restarter) knowsWhatHolds(request *gate.Request) error {
 
 // followEviction follows a restart by eviction that goes on and is not followed: another process may have begun it long
 // ago, or no pod could be evicted for so long that it was given up.
-func (d *deliveries) followEviction(w *catalog.Workload, now time.Time) {
+func (d *deliveries) followEviction(w *workload.Workload, now time.Time) {
 	if restart := d.of(w.Ref); restart != nil && restart.IsOf(w) {
 		return
 	}
@@ -121,7 +125,7 @@ func (d *deliveries) followEviction(w *catalog.Workload, now time.Time) {
 // followLeft follows a restart by eviction of which pods are left and that this process does not follow, however old it is:
 // it may last for hours, and the last pod of a former leader may crash only now. A person who has resumed the restarts
 // since it began has forgiven its failure.
-func (d *deliveries) followLeft(w *catalog.Workload, now time.Time) {
+func (d *deliveries) followLeft(w *workload.Workload, now time.Time) {
 	if restart := d.of(w.Ref); restart != nil && restart.IsOf(w) {
 		return
 	}
@@ -133,7 +137,7 @@ func (d *deliveries) followLeft(w *catalog.Workload, now time.Time) {
 }
 
 // adopt follows a restart that was made earlier for what a decision says and has made progress since, and makes the gate count it.
-func (d *deliveries) adopt(w *catalog.Workload, decision catalog.Decision, began, progressed, now time.Time) {
+func (d *deliveries) adopt(w *workload.Workload, decision decide.Decision, began, progressed, now time.Time) {
 	restart := &rollingRestart{
 		Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), began: began, decision: decision, recorded: w.RecordSeen,
 		isFormer: true, mayMend: !w.OwnRecord,

@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/brief"
@@ -22,7 +22,7 @@ import (
 
 // left returns what is left to do for the restart by eviction of a workload. Only the pods of the workload count, or
 // of its revisions if these control its pods; others may have the same labels.
-func (r podReader) left(ctx context.Context, w *catalog.Workload) (*delivery.Left, error) {
+func (r podReader) left(ctx context.Context, w *workload.Workload) (*delivery.Left, error) {
 	isOwn, err := r.own(ctx, w)
 	if err != nil {
 		return nil, err
@@ -37,7 +37,7 @@ func (r podReader) left(ctx context.Context, w *catalog.Workload) (*delivery.Lef
 }
 
 // own returns a function that recognizes the pods that a workload or its revisions control.
-func (r podReader) own(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
+func (r podReader) own(ctx context.Context, w *workload.Workload) (func(origin) bool, error) {
 	kind := r.kinds.row(w.Ref.Kind).revisions
 	if !kind.ownPods || kind.resource == "" {
 		return func(pod origin) bool { return pod.controller == w.UID }, nil

@@ -1,7 +1,8 @@
 package controller
 
 import (
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -9,7 +10,7 @@ import (
 // reasonEviction says that a restart by eviction is under way, and that its next eviction waits.
 const reasonEviction gate.Reason = "eviction"
 
-func standingOfEviction(ref catalog.WorkloadRef, row *eviction) standing {
+func standingOfEviction(ref names.WorkloadRef, row *eviction) standing {
 	s := standing{ref: ref, state: status.Rolling, since: row.seen, by: waitedFor{text: row.wait.text}}
 	if row.wait.isOutside() {
 		s.state, s.since, s.reason = status.Held, row.wait.since, reasonEviction
@@ -19,14 +20,14 @@ func standingOfEviction(ref catalog.WorkloadRef, row *eviction) standing {
 
 // addEviction adds a restart by eviction that makes no progress, whatever its pods do, or that has pods left and is not
 // followed any more.
-func (c *Controller) addEviction(lists entryLists, ref catalog.WorkloadRef, row *eviction) {
+func (c *Controller) addEviction(lists entryLists, ref names.WorkloadRef, row *eviction) {
 	if row.wait.isOutside() || row.earlier > 0 && c.deliveries.of(ref) == nil {
 		lists.add(standingOfEviction(ref, row))
 	}
 }
 
 // shown returns a workload whose status says how far a restart by eviction has come. Only the process that evicts knows.
-func (c *Controller) shown(w *catalog.Workload) *catalog.Workload {
+func (c *Controller) shown(w *workload.Workload) *workload.Workload {
 	if !c.acts() {
 		return w
 	}
@@ -35,7 +36,7 @@ func (c *Controller) shown(w *catalog.Workload) *catalog.Workload {
 }
 
 // noteEviction completes what is known about a workload that rolls with what its next eviction waits for.
-func (c *Controller) noteEviction(e *status.Entry, ref catalog.WorkloadRef) {
+func (c *Controller) noteEviction(e *status.Entry, ref names.WorkloadRef) {
 	row, isUnderWay := c.evictor.of(ref)
 	if !isUnderWay {
 		return

@@ -8,7 +8,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -37,7 +38,7 @@ var evictionReasons = []evictionReason{waitsForPods, waitsForPerson, waitsForBud
 func (w *evictionWait) isOutside() bool { return w.reason != "" && w.reason != waitsForPods }
 
 // wait notes what the next eviction waits for.
-func (e *evictor) wait(w *catalog.Workload, wait evictionWait) {
+func (e *evictor) wait(w *workload.Workload, wait evictionWait) {
 	e.update(w.Ref, w.Evict, func(row *eviction) {
 		if row.wait.reason == wait.reason {
 			wait.since = row.wait.since
@@ -53,7 +54,7 @@ func (e *evictor) wait(w *catalog.Workload, wait evictionWait) {
 }
 
 // failed takes in that a pod was not evicted, or that the pods could not be read, in an attempt that began then.
-func (e *evictor) failed(w *catalog.Workload, began time.Time, err error) {
+func (e *evictor) failed(w *workload.Workload, began time.Time, err error) {
 	why, refusal := described(err, longestEventError), (*refusalError)(nil)
 	wait := evictionWait{waitsForError, "trying again: " + why, time.Now(), remedyOf(err)}
 	if errors.As(err, &refusal) {
@@ -91,7 +92,7 @@ func (e *evictor) failed(w *catalog.Workload, began time.Time, err error) {
 // collect computes the metric of the restarts by eviction that are not over.
 func (e *evictor) collect(gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
 	count := make(map[evictionReason]int)
-	e.each(func(_ catalog.WorkloadRef, row eviction) { count[cmp.Or(row.wait.reason, waitsForPods)]++ })
+	e.each(func(_ names.WorkloadRef, row eviction) { count[cmp.Or(row.wait.reason, waitsForPods)]++ })
 	for _, reason := range evictionReasons {
 		gauge(evictingDesc, float64(count[reason]), string(reason))
 	}

@@ -12,6 +12,10 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
@@ -50,15 +54,15 @@ type evictor struct {
 	quarantine *quarantine.Set
 	log        *slog.Logger
 	refused    lackSignal
-	queue      *fairqueue.Queue[catalog.WorkloadRef, struct{}]
+	queue      *fairqueue.Queue[names.WorkloadRef, struct{}]
 
 	mu   sync.Mutex
-	rows map[catalog.WorkloadRef]*eviction
+	rows map[names.WorkloadRef]*eviction
 }
 
 // eviction is a restart by eviction that may not be over.
 type eviction struct {
-	of   uint32 // [catalog.Workload.Evict]
+	of   uint32 // [workload.Workload.Evict]
 	uid  types.UID
 	seen time.Time // since when this process knows the restart
 	// earlier is how many pods are left, if they were counted, and counted is when they were.
@@ -76,7 +80,7 @@ type eviction struct {
 	ownRestart
 }
 
-func newEvictionQueue() *fairqueue.Queue[catalog.WorkloadRef, struct{}] {
+func newEvictionQueue() *fairqueue.Queue[names.WorkloadRef, struct{}] {
 	return queueOf[struct{}](evictionWorkers, time.Second)
 }
 
@@ -94,14 +98,14 @@ func (c *Controller) newEvictor(clients *apiclient.Clients) *evictor {
 		log:        c.log,
 		refused:    c.refused,
 		queue:      newEvictionQueue(),
-		rows:       make(map[catalog.WorkloadRef]*eviction),
+		rows:       make(map[names.WorkloadRef]*eviction),
 	}
 }
 
 // observe takes in a workload that has changed, or its status. Only the process that leads calls it.
-func (e *evictor) observe(ref catalog.WorkloadRef) {
+func (e *evictor) observe(ref names.WorkloadRef) {
 	w := e.catalog.Workload(ref)
-	if w == nil || w.Evict == 0 || w.Method() == catalog.ByTemplate {
+	if w == nil || w.Evict == 0 || w.Method() == policy.ByTemplate {
 		e.forget(ref)
 		return
 	}
@@ -120,14 +124,14 @@ func (e *evictor) observeAll() {
 	}
 }
 
-func (e *evictor) forget(ref catalog.WorkloadRef) {
+func (e *evictor) forget(ref names.WorkloadRef) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.rows, ref)
 }
 
 // forgetReplaced forgets the restart by eviction of the given workload, unless another one has begun.
-func (e *evictor) forgetReplaced(w *catalog.Workload) {
+func (e *evictor) forgetReplaced(w *workload.Workload) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if row := e.rows[w.Ref]; row != nil && row.of == w.Evict && row.uid == w.UID {
@@ -136,7 +140,7 @@ func (e *evictor) forgetReplaced(w *catalog.Workload) {
 }
 
 // of returns the restart by eviction of a workload, and false if none is under way.
-func (e *evictor) of(ref catalog.WorkloadRef) (eviction, bool) {
+func (e *evictor) of(ref names.WorkloadRef) (eviction, bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if row := e.rows[ref]; row != nil {
@@ -146,7 +150,7 @@ func (e *evictor) of(ref catalog.WorkloadRef) (eviction, bool) {
 }
 
 // each calls a function with each restart by eviction that may not be over.
-func (e *evictor) each(do func(catalog.WorkloadRef, eviction)) {
+func (e *evictor) each(do func(names.WorkloadRef, eviction)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for ref, row := range e.rows {
@@ -168,7 +172,7 @@ func (e *evictor) tryRefused(namespaces map[string]bool) {
 }
 
 // update changes what is known of a restart by eviction, unless another one has begun.
-func (e *evictor) update(ref catalog.WorkloadRef, of uint32, change func(*eviction)) {
+func (e *evictor) update(ref names.WorkloadRef, of uint32, change func(*eviction)) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if row := e.rows[ref]; row != nil && row.of == of {
@@ -178,8 +182,8 @@ func (e *evictor) update(ref catalog.WorkloadRef, of uint32, change func(*evicti
 
 // statusOf returns a workload whose status says how far a restart by eviction has come, and why no pod may be evicted
 // although the workload is ready for it; empty if one may.
-func (e *evictor) statusOf(w *catalog.Workload) (*catalog.Workload, string) {
-	if w.Evict == 0 || w.Method() == catalog.ByTemplate {
+func (e *evictor) statusOf(w *workload.Workload) (*workload.Workload, string) {
+	if w.Evict == 0 || w.Method() == policy.ByTemplate {
 		return w, ""
 	}
 	row, isUnderWay := e.of(w.Ref)
@@ -201,7 +205,7 @@ func (e *evictor) statusOf(w *catalog.Workload) (*catalog.Workload, string) {
 
 // run evicts pods until the context ends.
 func (e *evictor) run(ctx context.Context) {
-	e.queue.Run(ctx, func(ctx context.Context, ref catalog.WorkloadRef) {
+	e.queue.Run(ctx, func(ctx context.Context, ref names.WorkloadRef) {
 		if !e.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { e.work(ctx, ref) }) {
 			e.forget(ref)
 		}
@@ -212,10 +216,10 @@ func (e *evictor) run(ctx context.Context) {
 }
 
 // work makes the next step of a restart by eviction.
-func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
+func (e *evictor) work(ctx context.Context, ref names.WorkloadRef) {
 	w := e.catalog.Workload(ref)
 	row, isUnderWay := e.of(ref)
-	if w == nil || !isUnderWay || w.Evict != row.of || w.Method() == catalog.ByTemplate || w.Deleting {
+	if w == nil || !isUnderWay || w.Evict != row.of || w.Method() == policy.ByTemplate || w.Deleting {
 		return // whoever changes that brings the workload back
 	}
 	now := time.Now()
@@ -251,7 +255,7 @@ func (e *evictor) work(ctx context.Context, ref catalog.WorkloadRef) {
 }
 
 // hold lets a restart wait for people, after a look that began at a time. The next one is further away if looks take long.
-func (e *evictor) hold(w *catalog.Workload, why string, began time.Time) {
+func (e *evictor) hold(w *workload.Workload, why string, began time.Time) {
 	now := time.Now()
 	pause := listingShare * now.Sub(began)
 	e.update(w.Ref, w.Evict, func(row *eviction) { row.notBefore = now.Add(pause) })
@@ -261,10 +265,10 @@ func (e *evictor) hold(w *catalog.Workload, why string, began time.Time) {
 
 // untilNext returns how long to wait before the next look. A time in the future is that of a clock that has jumped, or
 // was forged; until then, new pods would seem to be older than the restart.
-func (e *evictor) untilNext(w *catalog.Workload, row *eviction, now time.Time) time.Duration {
+func (e *evictor) untilNext(w *workload.Workload, row *eviction, now time.Time) time.Duration {
 	began, _ := w.EvictedAt()
-	next := row.seen.Add(catalog.EvictionDelay)
-	for _, other := range []time.Time{row.notBefore, began.Add(catalog.EvictionDelay)} {
+	next := row.seen.Add(workload.EvictionDelay)
+	for _, other := range []time.Time{row.notBefore, began.Add(workload.EvictionDelay)} {
 		if other.After(next) {
 			next = other
 		}
@@ -273,8 +277,8 @@ func (e *evictor) untilNext(w *catalog.Workload, row *eviction, now time.Time) t
 }
 
 // noteFuture notes that a restart waits because its record is from the future.
-func (e *evictor) noteFuture(w *catalog.Workload, now time.Time) {
-	if began, _ := w.EvictedAt(); began.Sub(now) > catalog.EvictionDelay {
+func (e *evictor) noteFuture(w *workload.Workload, now time.Time) {
+	if began, _ := w.EvictedAt(); began.Sub(now) > workload.EvictionDelay {
 		why := "its record is from the future, " + began.Format(time.RFC3339) + ": a clock was wrong, or somebody else has written it"
 		e.wait(w, evictionWait{reason: waitsForError, text: why, since: now})
 	}
@@ -286,7 +290,7 @@ func doubled(pause time.Duration, n int) time.Duration {
 }
 
 // note notes how many pods are left, and when to look again at the earliest.
-func (e *evictor) note(w *catalog.Workload, left *delivery.Left, began time.Time) {
+func (e *evictor) note(w *workload.Workload, left *delivery.Left, began time.Time) {
 	now, isNew := time.Now(), false
 	e.noteReplaced(w, left, now)
 	e.update(w.Ref, w.Evict, func(row *eviction) {
@@ -302,7 +306,7 @@ func (e *evictor) note(w *catalog.Workload, left *delivery.Left, began time.Time
 }
 
 // step carries out the next step.
-func (e *evictor) step(ctx context.Context, w *catalog.Workload, step delivery.Step) error {
+func (e *evictor) step(ctx context.Context, w *workload.Workload, step delivery.Step) error {
 	switch {
 	case step.Evict != nil:
 		return e.evict(ctx, w, step.Evict)
@@ -318,7 +322,7 @@ func (e *evictor) step(ctx context.Context, w *catalog.Workload, step delivery.S
 }
 
 // end notes that no pod of a workload is left to evict.
-func (e *evictor) end(w *catalog.Workload) {
+func (e *evictor) end(w *workload.Workload) {
 	e.catalog.ObserveReplaced(w)
 	e.forgetReplaced(w)
 	e.deliveries.observe(w.Ref)
@@ -326,14 +330,14 @@ func (e *evictor) end(w *catalog.Workload) {
 }
 
 // lookLater makes the evictor look again after a pause, which grows.
-func (e *evictor) lookLater(w *catalog.Workload) {
+func (e *evictor) lookLater(w *workload.Workload) {
 	looks := 0
 	e.update(w.Ref, w.Evict, func(row *eviction) { row.looks++; looks = row.looks })
 	e.queue.AddAfter(w.Ref, doubled(stepPause, looks))
 }
 
 // evict evicts a pod.
-func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.Evicted) error {
+func (e *evictor) evict(ctx context.Context, w *workload.Workload, pod *delivery.Evicted) error {
 	err := e.request(ctx, w.Ref.Namespace, pod)
 	switch {
 	case apierrors.IsNotFound(err), apierrors.IsConflict(err): // another pod has its name by now
@@ -359,14 +363,14 @@ func (e *evictor) evict(ctx context.Context, w *catalog.Workload, pod *delivery.
 
 // heldBy returns why people hold a restart that is under way, empty if they do not: a halt must keep the content from
 // the pods that are left. A pod that replaces another reads all that has changed, also what the next restart is for.
-func (e *evictor) heldBy(w *catalog.Workload, now time.Time) string {
+func (e *evictor) heldBy(w *workload.Workload, now time.Time) string {
 	decision := e.deliveries.restartedFor(w)
 	if restart := e.deliveries.of(w.Ref); restart != nil && !restart.isFormer && !restart.hasFailed && restart.IsOf(w) && len(decision.Causes) > 0 {
 		decision.MoreCauses = restart.decision.MoreCauses // which the record does not have
 	}
 	view, found := e.catalog.View(w.Ref)
 	if found && !view.Listing && !view.LacksKey() {
-		next := catalog.Decide(view)
+		next := decide.Decide(view)
 		addAppeared(&next, &decision, &view)
 		if len(next.Causes) > 0 {
 			if answer := e.gate.explain(e.gate.request(w, &next, 0, gate.Well, now), now); answer.Reason == gate.Window {

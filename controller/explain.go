@@ -8,6 +8,13 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -17,7 +24,7 @@ import (
 // ExplainWorkload explains what the controller knows of a workload with a name such as
 // "deployment/namespace/name". It returns nil if the controller knows no enabled workload of that name.
 func (c *Controller) ExplainWorkload(name string, now time.Time) (explained *status.Workload) {
-	ref, isWorkload := catalog.ParseWorkloadRef(name)
+	ref, isWorkload := names.ParseWorkloadRef(name)
 	if !isWorkload {
 		return nil
 	}
@@ -25,7 +32,7 @@ func (c *Controller) ExplainWorkload(name string, now time.Time) (explained *sta
 	return explained
 }
 
-func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Workload {
+func (c *Controller) explain(ref names.WorkloadRef, now time.Time) *status.Workload {
 	view, found := c.catalog.View(ref)
 	if !found {
 		return c.explainUnknown(ref, now)
@@ -41,7 +48,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 	}
 	explained.EnabledBy = c.optIns.enabledBy(ref)
 	explained.Pods = podsOf(c.shown(w))
-	if w.Method() != catalog.NoMethod { // which is among the problems
+	if w.Method() != policy.NoMethod { // which is among the problems
 		explained.Method = string(w.Method())
 	}
 	if w.Policy != nil {
@@ -59,13 +66,13 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 		explained.Decision = status.Decision{Outcome: status.Undecided, Reason: errConfigsUnknown.Error()}
 		return explained
 	}
-	decision := catalog.Decide(view)
+	decision := decide.Decide(view)
 	if c.acts() { // otherwise nobody has counted which pods are left
 		c.deliveries.includeLeft(w, &decision)
 	}
 	explained.Decision = status.Decision{Outcome: string(decision.Outcome), Reason: decision.Reason}
 	switch {
-	case decision.Outcome == catalog.Restart:
+	case decision.Outcome == decide.Restart:
 		explained.Decision.Causes = brief.Text(describe(decision))
 		explained.Gate = c.askGate(&view, &decision, now)
 	case s.reason != "" && s.reason != reasonEviction:
@@ -75,7 +82,7 @@ func (c *Controller) explain(ref catalog.WorkloadRef, now time.Time) *status.Wor
 }
 
 // standingOf returns what a workload lacks or waits for, as the overview does.
-func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
+func (c *Controller) standingOf(ref names.WorkloadRef) standing {
 	if s, isAlone := c.standingAlone(ref); isAlone {
 		return s
 	}
@@ -87,7 +94,7 @@ func (c *Controller) standingOf(ref catalog.WorkloadRef) standing {
 }
 
 // standingOfRestarts returns what a workload waits for: for its next restart, or else for the end of the last one.
-func (c *Controller) standingOfRestarts(ref catalog.WorkloadRef) standing {
+func (c *Controller) standingOfRestarts(ref names.WorkloadRef) standing {
 	if w, waits := c.restarter.backlogs.of(ref); waits {
 		return standingOfBacklog(ref, &w)
 	}
@@ -114,7 +121,7 @@ func (c *Controller) beginning(now time.Time) status.Beginning {
 }
 
 // judgeRest notes since when a workload is left alone, or not all of its pods run.
-func (c *Controller) judgeRest(w *catalog.Workload, now time.Time) {
+func (c *Controller) judgeRest(w *workload.Workload, now time.Time) {
 	state := c.standingAtRest(w.Ref).state
 	if state == status.Settled {
 		c.unsettled.drop(w.Ref.Namespace, w.Ref)
@@ -125,12 +132,12 @@ func (c *Controller) judgeRest(w *catalog.Workload, now time.Time) {
 
 // standingAtRest returns how a workload is for which nothing is under way, with what became of its last restart if that is
 // not known to be good.
-func (c *Controller) standingAtRest(ref catalog.WorkloadRef) standing {
+func (c *Controller) standingAtRest(ref names.WorkloadRef) standing {
 	last := c.deliveries.history.of(ref)
 	isOpen := last != nil && last.Why != "" && (last.Outcome == status.Unknown || last.Outcome == status.Broken)
 	w := c.catalog.Workload(ref)
 	switch {
-	case w != nil && w.Excess != catalog.NoExcess:
+	case w != nil && w.Excess != workload.NoExcess:
 		return standing{ref: ref, state: status.LeftAlone}
 	case w == nil, !w.LacksPods() && (!w.Rollout.ByPods || !isOpen):
 		return standing{ref: ref, state: status.Settled}
@@ -143,7 +150,7 @@ func (c *Controller) standingAtRest(ref catalog.WorkloadRef) standing {
 
 // askGate returns what the gate answers to a restart that is due. Asking changes nothing. It is nil if this
 // process makes no restarts.
-func (c *Controller) askGate(view *catalog.View, decision *catalog.Decision, now time.Time) *status.Answer {
+func (c *Controller) askGate(view *catalog.View, decision *decide.Decision, now time.Time) *status.Answer {
 	if !c.acts() {
 		return nil
 	}
@@ -153,7 +160,7 @@ func (c *Controller) askGate(view *catalog.View, decision *catalog.Decision, now
 	}
 	answer := c.gate.explain(request, now)
 	explained := &status.Answer{MayBegin: answer.MayBegin(), Reason: string(answer.Reason), Until: answer.Until.UTC()}
-	if by := waitedForBy(&answer); by.config != (catalog.ConfigRef{}) {
+	if by := waitedForBy(&answer); by.config != (names.ConfigRef{}) {
 		explained.On = by.config.String()
 	}
 	switch answer.Reason {
@@ -172,7 +179,7 @@ func (g *gatekeeper) explain(r *gate.Request, now time.Time) gate.Answer {
 	return detached(g.ledger.Explain(r, now))
 }
 
-func byHand(w *catalog.Workload) string {
+func byHand(w *workload.Workload) string {
 	if w.Idle {
 		return "it wants no pods"
 	}
@@ -197,13 +204,13 @@ func readsOf(view *catalog.View) status.List[status.Seen] {
 	return reads
 }
 
-func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
+func seenOf(view *catalog.View, config names.ConfigRef) status.Seen {
 	seen := status.Seen{Config: config.String(), Optional: true, ReadAs: view.Workload.ReadAs(config)}
 	known := view.Configs[config]
 	seen.Exists = known != nil && !known.Deleted
 	seen.Ignored = seen.Exists && view.Workload.Ignores(known)
 	var keys []string
-	var byRules []catalog.Reference
+	var byRules []template.Reference
 	for i := range view.Workload.References {
 		reference := &view.Workload.References[i]
 		if reference.Config != config {
@@ -238,7 +245,7 @@ func seenOf(view *catalog.View, config catalog.ConfigRef) status.Seen {
 	return seen
 }
 
-func recordOfWorkload(w *catalog.Workload) status.Record {
+func recordOfWorkload(w *workload.Workload) status.Record {
 	return status.Record{
 		Trusted: w.Applied.Trusted, Written: w.Applied.Written.UTC(), Configs: len(w.Applied.Checksums),
 		Reverted: w.Applied.Reverted != nil, Problem: brief.Text(w.Applied.Problem),
@@ -247,15 +254,15 @@ func recordOfWorkload(w *catalog.Workload) status.Record {
 
 // lastRestartOf returns the last restart of a workload: as this process remembers it, or else as its pod template
 // and its record show it.
-func (c *Controller) lastRestartOf(w *catalog.Workload) *status.Restart {
+func (c *Controller) lastRestartOf(w *workload.Workload) *status.Restart {
 	if last := c.deliveries.history.of(w.Ref); last != nil {
 		return last
 	}
 	at, err := time.Parse(time.RFC3339, w.Timestamp)
-	if w.Method() == catalog.ByEviction && w.Applied.Trusted && len(w.Applied.RestartedFor) > 0 {
+	if w.Method() == policy.ByEviction && w.Applied.Trusted && len(w.Applied.RestartedFor) > 0 {
 		at, err = w.Applied.Written, nil
 	}
-	if err != nil || catalog.IsForged(at) {
+	if err != nil || annotation.IsForged(at) {
 		return nil
 	}
 	restart := &status.Restart{Time: at.UTC(), Workload: w.Ref.String()}
@@ -266,7 +273,7 @@ func (c *Controller) lastRestartOf(w *catalog.Workload) *status.Restart {
 }
 
 // waiting returns the change of a workload that is not due, nil if there is none.
-func (q *changeQueue) waiting(ref catalog.WorkloadRef) (change *status.Change) {
+func (q *changeQueue) waiting(ref names.WorkloadRef) (change *status.Change) {
 	q.of(ref, func(changes map[fmt.Stringer]*pendingChange) {
 		s := standingOfChanges(ref, changes)
 		change = &status.Change{Since: s.since.UTC(), Due: s.until.UTC(), For: s.changed()}
@@ -276,7 +283,7 @@ func (q *changeQueue) waiting(ref catalog.WorkloadRef) (change *status.Change) {
 
 // of calls a function with the changes of a workload that are not due, if there are any. The function must not keep
 // the map.
-func (q *changeQueue) of(ref catalog.WorkloadRef, do func(map[fmt.Stringer]*pendingChange)) {
+func (q *changeQueue) of(ref names.WorkloadRef, do func(map[fmt.Stringer]*pendingChange)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if changes := q.pending[ref]; len(changes) > 0 {
@@ -285,7 +292,7 @@ func (q *changeQueue) of(ref catalog.WorkloadRef, do func(map[fmt.Stringer]*pend
 }
 
 // of returns what a workload waits for, and false if it waits for nothing.
-func (b *backlogs) of(ref catalog.WorkloadRef) (w backlog, waits bool) {
+func (b *backlogs) of(ref names.WorkloadRef) (w backlog, waits bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w, waits = b.waiting[ref]
@@ -295,7 +302,7 @@ func (b *backlogs) of(ref catalog.WorkloadRef) (w backlog, waits bool) {
 // ExplainConfig explains what the controller knows of a config with a name such as "configmap/namespace/name". It
 // returns nil if the controller does not know it.
 func (c *Controller) ExplainConfig(name string, now time.Time) *status.Config {
-	ref, isConfig := catalog.ParseConfigRef(name)
+	ref, isConfig := names.ParseConfigRef(name)
 	if !isConfig {
 		return nil
 	}
@@ -335,7 +342,7 @@ func compareReaders(a, b standing) int {
 }
 
 // keyNames names the first keys of a ConfigMap.
-func keyNames(config *catalog.Config) (names []string) {
+func keyNames(config *content.Config) (names []string) {
 	if config.Ref.Kind.IsSecret() {
 		return nil
 	}
@@ -346,7 +353,7 @@ func keyNames(config *catalog.Config) (names []string) {
 }
 
 // overviewOf returns how far the fan-outs of a config have come, and its halts.
-func (g *gatekeeper) overviewOf(config catalog.ConfigRef) (status.List[status.FanOut], status.List[status.Halt]) {
+func (g *gatekeeper) overviewOf(config names.ConfigRef) (status.List[status.FanOut], status.List[status.Halt]) {
 	progress, active := newProgressList(), newHaltList()
 	g.mu.Lock()
 	defer g.mu.Unlock()

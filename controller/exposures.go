@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
@@ -72,13 +74,13 @@ func (e *exposures) lookAtNext(ctx context.Context, now time.Time) {
 
 // look finds out whether pods of a workload have read the new content. If they cannot be read, the former
 // finding stays.
-func (e *exposures) look(ctx context.Context, ref catalog.WorkloadRef) {
+func (e *exposures) look(ctx context.Context, ref names.WorkloadRef) {
 	view, found := e.catalog.View(ref)
 	if !found || view.LacksKey() {
 		return
 	}
-	var exposure *catalog.Exposure
-	err := e.pods.each(ctx, view.Workload, func() { exposure = catalog.NewExposure(view) }, func(pod *corev1.Pod, _ origin) { exposure.Add(pod) })
+	var exposure *decide.Exposure
+	err := e.pods.each(ctx, view.Workload, func() { exposure = decide.NewExposure(view) }, func(pod *corev1.Pod, _ origin) { exposure.Add(pod) })
 	if err != nil {
 		e.log.Debug("cannot read the pods of a workload whose restart is held", "workload", ref, "error", err)
 		return
@@ -87,7 +89,7 @@ func (e *exposures) look(ctx context.Context, ref catalog.WorkloadRef) {
 }
 
 // noteExposed notes whether pods of a workload whose restart waits have read the new content.
-func (b *backlogs) noteExposed(ref catalog.WorkloadRef, isExposed bool) {
+func (b *backlogs) noteExposed(ref names.WorkloadRef, isExposed bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if w, found := b.waiting[ref]; found {
@@ -96,7 +98,7 @@ func (b *backlogs) noteExposed(ref catalog.WorkloadRef, isExposed bool) {
 	}
 }
 
-func (b *backlogs) isHeldForLong(ref catalog.WorkloadRef) bool {
+func (b *backlogs) isHeldForLong(ref names.WorkloadRef) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]

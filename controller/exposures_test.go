@@ -16,7 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -70,7 +71,7 @@ func (w *world) pass(d time.Duration) {
 	synctest.Wait()
 }
 
-var held = map[string]string{catalog.HoldAnnotation: "an incident"}
+var held = map[string]string{annotation.HoldAnnotation: "an incident"}
 
 // requireExposed compares the series of the metric, "namespace/reason value" each.
 func (w *world) requireExposed(t *testing.T, when string, want ...string) {
@@ -95,7 +96,7 @@ func TestAHeldWorkloadCountsAsExposedFromWhenAPodHasReadTheNewContentUntilItIsNo
 		ends        func(*world)
 	}{
 		"the hold is removed": {held, "hold", func(w *world) {
-			w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+			w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 		}},
 		"the content is reverted, and the pod that has read it waits for its restart": {held, "hold", func(w *world) {
 			w.edited("a/c", "1")
@@ -103,8 +104,8 @@ func TestAHeldWorkloadCountsAsExposedFromWhenAPodHasReadTheNewContentUntilItIsNo
 			w.pass(20 * time.Second) // until its pods are looked at again
 		}},
 		"it is deleted": {held, "hold", func(w *world) { w.hide("deployments", w.deployments["a/web"]) }},
-		"its window opens": {map[string]string{catalog.WindowAnnotation: "0 2 1 1 * 1h"}, "window", func(w *world) {
-			w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.WindowAnnotation] = "@daily 24h" })
+		"its window opens": {map[string]string{annotation.WindowAnnotation: "0 2 1 1 * 1h"}, "window", func(w *world) {
+			w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.WindowAnnotation] = "@daily 24h" })
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -232,7 +233,7 @@ func TestWhatWasFoundOutStaysWhileThePodsCannotBeListed(t *testing.T) {
 func TestTheSeriesOfExposedWorkloadsDoNotGrowWithNamespaces(t *testing.T) {
 	c, _ := newIdleController(t)
 	for i := range 1000 {
-		ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}
+		ref := names.WorkloadRef{Kind: names.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}
 		c.restarter.backlogs.putOff(ref, nil, gate.Answer{Reason: gate.Hold}, time.Now())
 		c.restarter.backlogs.noteExposed(ref, true)
 	}

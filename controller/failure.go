@@ -11,7 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -113,7 +113,7 @@ func (r *restarter) isIgnored(err error) bool {
 }
 
 // failed reports a request that failed and will be tried again.
-func (r *restarter) failed(ref catalog.WorkloadRef, err error) {
+func (r *restarter) failed(ref names.WorkloadRef, err error) {
 	if isWaiting(err) {
 		r.backlogs.noteFailure(ref, err, false)
 		r.log.Debug("waiting", "workload", ref, "for", err)
@@ -163,7 +163,7 @@ func atTimes(alike int, log *slog.Logger, write func(string, ...any)) func(strin
 	return write
 }
 
-func (r *restarter) reportFailure(ref catalog.WorkloadRef, err error) {
+func (r *restarter) reportFailure(ref names.WorkloadRef, err error) {
 	if w := r.catalog.Workload(ref); w != nil {
 		r.backlogs.noteFailureTold(ref)
 		failed := "cannot apply a config change"

@@ -9,7 +9,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
 )
 
 // The owner of the canary does not want the mended content, but its pods have read the bad one.
@@ -23,7 +24,7 @@ func TestAFailureDoesNotHaltAContentThatCameAfterTheRestart(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			w.edited("a/c", "good")
 			if ignores {
-				w.changed(canary, func(d *appsv1.Deployment) { d.Annotations[catalog.IgnoreAnnotation] = "configmap/c" })
+				w.changed(canary, func(d *appsv1.Deployment) { d.Annotations[annotation.IgnoreAnnotation] = "configmap/c" })
 				settle(w)
 			}
 			time.Sleep(10 * time.Second)
@@ -46,7 +47,7 @@ func TestAnEditOfAnotherKeyOfASecretHidesNoFailureUnlessItIsRead(t *testing.T) {
 
 func failsAfterAnEditOfAnotherKey(t *testing.T, readsBoth bool) {
 	w := gradual(t)
-	w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+	w.controller.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{1}))
 	meta, secret := w.meta("a/s"), corev1.LocalObjectReference{Name: "s"}
 	edit := func(read, other string) {
 		meta.ResourceVersion = w.nextVersion()

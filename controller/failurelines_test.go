@@ -7,12 +7,12 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 func TestAFailureThatLastsHasFewLines(t *testing.T) {
-	names := []string{"a/one", "a/two", "b/one", "b/two"}
-	w := gradual(t, names...)
+	listed := []string{"a/one", "a/two", "b/one", "b/two"}
+	w := gradual(t, listed...)
 	log := w.log()
 	w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
 	w.edited("a/c", "2")
@@ -20,13 +20,13 @@ func TestAFailureThatLastsHasFewLines(t *testing.T) {
 	settle(w)
 	const attempts = 25
 	for range attempts {
-		for _, name := range names {
-			w.controller.restarter.queue.Add(deploymentNamed(name), catalog.ConfigRef{})
+		for _, name := range listed {
+			w.controller.restarter.queue.Add(deploymentNamed(name), names.ConfigRef{})
 		}
 		settle(w)
 	}
-	if lines := strings.Count(log.String(), "cannot update workload"); lines < len(names) || lines > 6*len(names) {
-		t.Errorf("%d lines after %d attempts at %d workloads", lines, attempts, len(names))
+	if lines := strings.Count(log.String(), "cannot update workload"); lines < len(listed) || lines > 6*len(listed) {
+		t.Errorf("%d lines after %d attempts at %d workloads", lines, attempts, len(listed))
 	}
 }
 
@@ -50,7 +50,7 @@ func TestAnotherFailureHasItsLineHoweverLongTheFirstLasted(t *testing.T) {
 	w.edited("a/c", "2")
 	settle(w)
 	again := func() {
-		w.controller.restarter.queue.Add(deploymentNamed("a/web"), catalog.ConfigRef{})
+		w.controller.restarter.queue.Add(deploymentNamed("a/web"), names.ConfigRef{})
 		settle(w)
 	}
 	for range 40 {

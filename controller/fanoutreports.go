@@ -12,6 +12,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -49,14 +54,14 @@ type fanOutReports struct {
 	dropped map[string]struct{}
 	// unfinished has when the fan-outs began whose progress may be the last that was reported: [maxUnfinished] of a namespace
 	// at most, which unfinishedOf counts.
-	unfinished   map[catalog.ConfigRef]time.Time
+	unfinished   map[names.ConfigRef]time.Time
 	unfinishedOf catalog.Counts[string]
 	// isUndecided reports whether it is not known yet whether a restart of a workload is due, or whether one that failed is
 	// delivered after all.
-	isUndecided func(catalog.WorkloadRef) bool
+	isUndecided func(names.WorkloadRef) bool
 
 	// shown returns a workload with the status that a restart by eviction gives it; see [Controller.shown].
-	shown func(*catalog.Workload) *catalog.Workload
+	shown func(*workload.Workload) *workload.Workload
 
 	// Only the reporting goroutine uses these. The limit is [countLimit], and usedUp has which of the looks a namespace has used
 	// up last.
@@ -68,7 +73,7 @@ type fanOutReports struct {
 
 // configEvent is an Event on a config that has not been created yet.
 type configEvent struct {
-	config                     catalog.ConfigRef
+	config                     names.ConfigRef
 	eventType, reason, message string
 }
 
@@ -82,8 +87,8 @@ func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, lo
 	r := &fanOutReports{
 		gate: g, configs: configs, quarantine: q, log: log,
 		dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
-		unfinished: make(map[catalog.ConfigRef]time.Time), unfinishedOf: make(catalog.Counts[string]), isUndecided: func(catalog.WorkloadRef) bool { return false },
-		shown: func(w *catalog.Workload) *catalog.Workload { return w }, limit: countLimit,
+		unfinished: make(map[names.ConfigRef]time.Time), unfinishedOf: make(catalog.Counts[string]), isUndecided: func(names.WorkloadRef) bool { return false },
+		shown: func(w *workload.Workload) *workload.Workload { return w }, limit: countLimit,
 	}
 	g.report = r.note
 	return r
@@ -92,7 +97,7 @@ func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, lo
 // note creates an Event on a config soon, if it is one: what stands for the further halts of a namespace is none. The
 // owner of a config that is shared with other namespaces hears nothing of the workloads there. It returns false if too
 // many wait, which is logged once at each look: whoever causes Events can do that often.
-func (r *fanOutReports) note(config catalog.ConfigRef, eventType, reason, message string) (isNoted bool) {
+func (r *fanOutReports) note(config names.ConfigRef, eventType, reason, message string) (isNoted bool) {
 	if config.Kind == 0 || config.IsShared() {
 		return true
 	}
@@ -185,7 +190,7 @@ func (r *fanOutReports) reportProgress(p *gate.Progress) {
 }
 
 // noteUnfinished notes that the progress of a fan-out that began at the given time may be the last that is reported.
-func (r *fanOutReports) noteUnfinished(config catalog.ConfigRef, began time.Time) {
+func (r *fanOutReports) noteUnfinished(config names.ConfigRef, began time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	known, found := r.unfinished[config]
@@ -202,7 +207,7 @@ func (r *fanOutReports) noteUnfinished(config catalog.ConfigRef, began time.Time
 
 // noteFormer notes that a former leader has restarted a workload at the given time, and may have reported the progress of the
 // fan-out.
-func (r *fanOutReports) noteFormer(w *catalog.Workload, began time.Time) {
+func (r *fanOutReports) noteFormer(w *workload.Workload, began time.Time) {
 	for _, restarted := range w.Applied.RestartedFor {
 		policy := r.gate.catalog.PolicyOf(restarted.Config)
 		cause := r.gate.inGroup(gate.Cause{Config: restarted.Config, IsGradual: r.gate.isGradual(policy)})
@@ -240,7 +245,7 @@ func (r *fanOutReports) reportFinished(p *gate.Progress, now time.Time) {
 
 // decided returns the fan-outs whose progress may be the last that was reported, if it is known of all readers whether they
 // restart. Nothing is told of a config that is gone.
-func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
+func (r *fanOutReports) decided() map[names.ConfigRef]time.Time {
 	r.mu.Lock()
 	decided := maps.Clone(r.unfinished)
 	r.mu.Unlock()
@@ -264,7 +269,7 @@ func (r *fanOutReports) decided() map[catalog.ConfigRef]time.Time {
 
 // reportEnded reports that nothing is under way any more of fan-outs: a few of each namespace at once, and no more than there
 // is time for, because each reader may read very many configs, or keys.
-func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time) {
+func (r *fanOutReports) reportEnded(ended map[names.ConfigRef]time.Time) {
 	r.looks++
 	begin := time.Now()
 	for _, config := range r.inTurns(ended) {
@@ -287,7 +292,7 @@ func (r *fanOutReports) reportEnded(ended map[catalog.ConfigRef]time.Time) {
 }
 
 // inTurns returns the configs of fan-outs, those last whose namespace has used up a look last: there may be many that take long.
-func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]time.Time) []catalog.ConfigRef {
+func (r *fanOutReports) inTurns(ended map[names.ConfigRef]time.Time) []names.ConfigRef {
 	usedUp := make(map[string]int)
 	r.mu.Lock()
 	for config := range r.unfinished { // also while it is undecided, which its readers' owners can make it
@@ -295,7 +300,7 @@ func (r *fanOutReports) inTurns(ended map[catalog.ConfigRef]time.Time) []catalog
 	}
 	r.mu.Unlock()
 	r.usedUp = usedUp
-	return slices.SortedFunc(maps.Keys(ended), func(a, b catalog.ConfigRef) int { return usedUp[a.Namespace] - usedUp[b.Namespace] })
+	return slices.SortedFunc(maps.Keys(ended), func(a, b names.ConfigRef) int { return usedUp[a.Namespace] - usedUp[b.Namespace] })
 }
 
 // haveWaiting returns how many Events of a namespace wait.
@@ -327,7 +332,7 @@ func (o *outcome) text() string {
 }
 
 // noteOver notes that nothing of a fan-out is left to report.
-func (r *fanOutReports) noteOver(config catalog.ConfigRef) {
+func (r *fanOutReports) noteOver(config names.ConfigRef) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, found := r.unfinished[config]; found {
@@ -336,8 +341,8 @@ func (r *fanOutReports) noteOver(config catalog.ConfigRef) {
 	}
 }
 
-func (r *fanOutReports) mayBeDue(config catalog.ConfigRef) bool {
-	return slices.ContainsFunc(r.gate.catalog.WorkloadsReferencing(config), func(w *catalog.Workload) bool { return r.isUndecided(w.Ref) })
+func (r *fanOutReports) mayBeDue(config names.ConfigRef) bool {
+	return slices.ContainsFunc(r.gate.catalog.WorkloadsReferencing(config), func(w *workload.Workload) bool { return r.isUndecided(w.Ref) })
 }
 
 // outcome is how many workloads restarted for the present content of a config and run, how many have earlier content and would
@@ -349,17 +354,17 @@ type outcome struct {
 
 // outcomeOf tells the outcome of a fan-out that began at the given time. What restarted before the last edit that it can see has
 // other content, or that edit was taken back and it did not restart for it.
-func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, began time.Time) (o outcome) {
+func (r *fanOutReports) outcomeOf(config names.ConfigRef, began time.Time) (o outcome) {
 	begin := time.Now()
 	for _, w := range r.gate.catalog.WorkloadsReferencing(config) {
 		if time.Since(begin) > r.limit { // a decision about a single reader can take as long
 			o.isCut = true
 			return o
 		}
-		isFor := func(r catalog.Restarted) bool { return r.Config == config }
+		isFor := func(r record.Restarted) bool { return r.Config == config }
 		view, isEnabled := r.gate.catalog.View(w.Ref)
 		switch delivered := deliveredAt(w); {
-		case isEnabled && catalog.Decide(view).Outcome == catalog.Restart:
+		case isEnabled && decide.Decide(view).Outcome == decide.Restart:
 			o.due++
 		case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
 		case w.Evict > 0 && !r.shown(w).Rollout.IsWhole(): // the pods that are left have not restarted
@@ -378,8 +383,8 @@ func (r *fanOutReports) outcomeOf(config catalog.ConfigRef, began time.Time) (o 
 
 // deliveredAt returns when the restart was made that a workload runs with, zero if there is none. Once all pods are evicted, only
 // the record shows it.
-func deliveredAt(w *catalog.Workload) time.Time {
-	if w.Method() == catalog.ByEviction && w.Evict == 0 && w.Applied.Trusted {
+func deliveredAt(w *workload.Workload) time.Time {
+	if w.Method() == policy.ByEviction && w.Evict == 0 && w.Applied.Trusted {
 		return w.Applied.Written
 	}
 	return restartedAt(w)

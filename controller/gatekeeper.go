@@ -12,6 +12,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/window"
 )
@@ -25,7 +29,7 @@ type FanOutOptions struct {
 	// one content before nobody else is restarted for it.
 	Limit, Failures int
 	// Groups name ConfigMaps that are copied into many namespaces; see [gate.GroupOf].
-	Groups []catalog.ConfigRef
+	Groups []names.ConfigRef
 	// Window is when restarts may begin if neither their workloads nor their configs say so. The zero
 	// value means at any time.
 	Window window.Window
@@ -39,13 +43,13 @@ type gatekeeper struct {
 	catalog *catalog.Catalog
 	log     *slog.Logger
 	// wake makes a workload ask again.
-	wake func(catalog.WorkloadRef)
+	wake func(names.WorkloadRef)
 	// knowsWorkloads reports whether all workloads of a namespace have been listed.
 	knowsWorkloads func(namespace string) bool
 	// knowsWhatExists reports whether it is known which configs of a kind exist in a namespace.
-	knowsWhatExists func(kind catalog.ConfigKind, namespace string) bool
+	knowsWhatExists func(kind names.ConfigKind, namespace string) bool
 	// report creates an Event on a config; see [fanOutReports.note]. It is called with the lock held.
-	report  func(config catalog.ConfigRef, eventType, reason, message string) (isNoted bool)
+	report  func(config names.ConfigRef, eventType, reason, message string) (isNoted bool)
 	windows windowCache
 
 	mu     sync.Mutex
@@ -64,15 +68,15 @@ type gatekeeper struct {
 	// usesWaves holds the namespaces in which workloads have waves of their own.
 	usesWaves map[string]struct{}
 	// whyOver says why the last halt of a config is over, of at most maxReports configs.
-	whyOver map[catalog.ConfigRef]string
+	whyOver map[names.ConfigRef]string
 }
 
 // newGatekeeper returns a gatekeeper that knows of no restarts; see [gatekeeper.reset].
 func newGatekeeper(options FanOutOptions, known *catalog.Catalog, log *slog.Logger) *gatekeeper {
 	g := &gatekeeper{
-		options: options, catalog: known, log: log, usesWaves: make(map[string]struct{}), whyOver: make(map[catalog.ConfigRef]string),
-		knowsWhatExists: func(catalog.ConfigKind, string) bool { return false }, // until there are watches
-		report:          func(catalog.ConfigRef, string, string, string) bool { return true },
+		options: options, catalog: known, log: log, usesWaves: make(map[string]struct{}), whyOver: make(map[names.ConfigRef]string),
+		knowsWhatExists: func(names.ConfigKind, string) bool { return false }, // until there are watches
+		report:          func(names.ConfigRef, string, string, string) bool { return true },
 	}
 	g.reset()
 	return g
@@ -83,7 +87,7 @@ func (g *gatekeeper) reset() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	policy := gate.Policy{Gradual: g.options.Gradual, Limit: g.options.Limit, Failures: g.options.Failures}
-	g.ledger = gate.New(policy, func(ref catalog.WorkloadRef) { g.wake(ref) })
+	g.ledger = gate.New(policy, func(ref names.WorkloadRef) { g.wake(ref) })
 	g.began = time.Now()
 	g.everything, g.hasTried, g.knowsHalts, g.hasReadHalts = "", false, false, false
 	g.unread, g.unreadSince = nil, time.Time{}
@@ -111,7 +115,7 @@ func (g *gatekeeper) countRunning(id gate.FanOut) {
 }
 
 // knowsReaders reports whether it can be known which workloads run with a content of a config.
-func (g *gatekeeper) knowsReaders(config catalog.ConfigRef) bool {
+func (g *gatekeeper) knowsReaders(config names.ConfigRef) bool {
 	_, knowsHalts := g.knowsOfHalts()
 	return knowsHalts && g.knowsWorkloads(config.Namespace) && (!config.Kind.IsSecret() || g.catalog.ContentKey(config) != "")
 }
@@ -156,15 +160,15 @@ func detached(answer gate.Answer) gate.Answer {
 
 // request describes a restart that is due to the gate: how long the budget of the workload makes it wait, and
 // how the workload is before it. It does not say what is missing; see [gatekeeper.missing].
-func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wait time.Duration, standing gate.Standing, now time.Time) *gate.Request {
+func (g *gatekeeper) request(w *workload.Workload, decision *decide.Decision, wait time.Duration, standing gate.Standing, now time.Time) *gate.Request {
 	r := &gate.Request{
 		Workload: w.Ref, Wave: waveOf(w), Wait: wait, Standing: standing,
-		CannotRoll: w.Hold != catalog.NoHold && w.Hold.Prevents() == "" || w.Idle,
+		CannotRoll: w.Hold != workload.NoHold && w.Hold.Prevents() == "" || w.Idle,
 		Causes:     g.causes(w, decision),
 	}
 	wishes := g.wishes(w, r.Causes)
 	r.Hold = cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(g.evicts))
-	r.Closed, r.Opens = wishes.Closed(func(window catalog.Wish) (bool, time.Time, error) { return g.isClosed(window, now) })
+	r.Closed, r.Opens = wishes.Closed(func(window policy.Wish) (bool, time.Time, error) { return g.isClosed(window, now) })
 	return r
 }
 
@@ -172,11 +176,11 @@ func (g *gatekeeper) request(w *catalog.Workload, decision *catalog.Decision, wa
 // not known.
 func (g *gatekeeper) missing(view *catalog.View) string {
 	type kind struct {
-		catalog.ConfigKind
+		names.ConfigKind
 		namespace string
 	}
 	known := make(map[kind]bool) // there may be very many configs, and many watches
-	return describeMissing(view, func(config catalog.ConfigRef) bool {
+	return describeMissing(view, func(config names.ConfigRef) bool {
 		k := kind{config.Kind, config.Namespace}
 		isKnown, wasAsked := known[k]
 		if !wasAsked {
@@ -189,13 +193,13 @@ func (g *gatekeeper) missing(view *catalog.View) string {
 
 // knowsContent reports whether the content of a config is known, or that it does not exist. Nothing tells which content of a
 // class of the CSI driver is the newest before the next rotation.
-func (g *gatekeeper) knowsContent(config catalog.ConfigRef) bool {
+func (g *gatekeeper) knowsContent(config names.ConfigRef) bool {
 	return config.Kind.IsPerPod() || g.knowsWhatExists(config.Kind, config.Namespace) && (!g.catalog.HasConfig(config) || g.hasContent(config))
 }
 
 // causes returns the configs that a restart delivers. If it has further causes than the decision names,
 // or none that it can name, it may deliver any of the configs that the workload reads.
-func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []gate.Cause {
+func (g *gatekeeper) causes(w *workload.Workload, decision *decide.Decision) []gate.Cause {
 	causes := make([]gate.Cause, 0, len(decision.Causes))
 	for i := range decision.Causes {
 		causes = append(causes, g.cause(&decision.Causes[i]))
@@ -203,7 +207,7 @@ func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []g
 	if len(decision.Causes) > 0 && decision.MoreCauses == 0 {
 		return causes
 	}
-	named := make(map[catalog.ConfigRef]struct{}, len(causes))
+	named := make(map[names.ConfigRef]struct{}, len(causes))
 	for i := range causes {
 		named[causes[i].Config] = struct{}{}
 	}
@@ -216,7 +220,7 @@ func (g *gatekeeper) causes(w *catalog.Workload, decision *catalog.Decision) []g
 	return causes
 }
 
-func (g *gatekeeper) cause(cause *catalog.Cause) gate.Cause {
+func (g *gatekeeper) cause(cause *decide.Cause) gate.Cause {
 	policy := g.catalog.PolicyOf(cause.Config)
 	c := gate.Cause{Config: cause.Config, Keys: cause.AllKeys(), Moments: cause.Moments, IsGradual: g.isGradual(policy)}
 	c.Moments = c.Moments[max(0, len(c.Moments)-maxFanOuts):]
@@ -238,17 +242,17 @@ func (g *gatekeeper) inGroup(c gate.Cause) gate.Cause {
 	return c
 }
 
-func (g *gatekeeper) isGradual(policy catalog.ConfigPolicy) bool {
-	switch policy.FanOut {
-	case catalog.Gradual:
+func (g *gatekeeper) isGradual(rules policy.ConfigPolicy) bool {
+	switch rules.FanOut {
+	case policy.Gradual:
 		return true
-	case catalog.AllAtOnce:
+	case policy.AllAtOnce:
 		return false
 	}
 	return g.options.Gradual
 }
 
-func waveOf(w *catalog.Workload) int16 {
+func waveOf(w *workload.Workload) int16 {
 	if w.Policy == nil {
 		return 0
 	}
@@ -256,11 +260,11 @@ func waveOf(w *catalog.Workload) int16 {
 }
 
 // wishes returns what people ask of a restart for these causes. Those without a moment may not have changed.
-func (g *gatekeeper) wishes(w *catalog.Workload, causes []gate.Cause) catalog.Wishes {
-	return catalog.Wishes{Everything: g.everythingHeld(), Workload: w.Policy, Delivered: func(yield func(catalog.Delivery) bool) {
+func (g *gatekeeper) wishes(w *workload.Workload, causes []gate.Cause) policy.Wishes {
+	return policy.Wishes{Everything: g.everythingHeld(), Workload: w.Policy, Delivered: func(yield func(policy.Delivery) bool) {
 		for i := range causes {
 			c := &causes[i]
-			if !yield(catalog.Delivery{Config: c.Config, Policy: g.catalog.PolicyOf(c.Config), IsUrgent: c.IsUrgent, IsUncertain: len(c.Moments) == 0}) {
+			if !yield(policy.Delivery{Config: c.Config, Policy: g.catalog.PolicyOf(c.Config), IsUrgent: c.IsUrgent, IsUncertain: len(c.Moments) == 0}) {
 				return
 			}
 		}
@@ -268,17 +272,17 @@ func (g *gatekeeper) wishes(w *catalog.Workload, causes []gate.Cause) catalog.Wi
 }
 
 // release says how to release the hold that keeps a restart from beginning, empty if no person has set it.
-func (g *gatekeeper) release(w *catalog.Workload, decision *catalog.Decision) string {
+func (g *gatekeeper) release(w *workload.Workload, decision *decide.Decision) string {
 	if w.Hold.Prevents() != "" {
 		return ""
 	}
 	for hold := range g.wishes(w, g.causes(w, decision)).Holds() {
 		switch hold.By {
-		case catalog.ByWorkload:
+		case policy.ByWorkload:
 			return ". Release it with: " + releaseCommand(w.Ref)
-		case catalog.ByConfig:
+		case policy.ByConfig:
 			return ". Release it with: " + releaseCommand(hold.Config)
-		case catalog.ByController:
+		case policy.ByController:
 		}
 		return ". Release it by removing the entry " + gate.HoldEntry + " from the ConfigMap of halts"
 	}
@@ -292,8 +296,8 @@ func (g *gatekeeper) everythingHeld() string {
 }
 
 // isClosed reports whether a window is closed, when it opens, zero if that is not known, and why it cannot be read.
-func (g *gatekeeper) isClosed(window catalog.Wish, now time.Time) (isClosed bool, opens time.Time, err error) {
-	if window.By != catalog.ByController {
+func (g *gatekeeper) isClosed(window policy.Wish, now time.Time) (isClosed bool, opens time.Time, err error) {
+	if window.By != policy.ByController {
 		return g.windows.closedBy(window.Text, now)
 	}
 	isOpen, opens := g.options.Window.At(now)
@@ -308,7 +312,7 @@ func (g *gatekeeper) begun(r *gate.Request, now time.Time) {
 }
 
 // failed notes that an attempt at a workload failed and will be repeated.
-func (g *gatekeeper) failed(ref catalog.WorkloadRef, isPending, isUncertain, isRefused bool, now time.Time) {
+func (g *gatekeeper) failed(ref names.WorkloadRef, isPending, isUncertain, isRefused bool, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ledger.Release(ref, isPending, isUncertain, now)
@@ -316,7 +320,7 @@ func (g *gatekeeper) failed(ref catalog.WorkloadRef, isPending, isUncertain, isR
 }
 
 // forgetRefusals notes that what refused the restarts of workloads is over.
-func (g *gatekeeper) forgetRefusals(workloads []catalog.WorkloadRef) {
+func (g *gatekeeper) forgetRefusals(workloads []names.WorkloadRef) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, ref := range workloads {
@@ -325,14 +329,14 @@ func (g *gatekeeper) forgetRefusals(workloads []catalog.WorkloadRef) {
 }
 
 // settle notes that no restart of a workload is due.
-func (g *gatekeeper) settle(ref catalog.WorkloadRef) {
+func (g *gatekeeper) settle(ref names.WorkloadRef) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ledger.Settle(ref)
 }
 
 // forget forgets a workload that is gone or no longer opted in.
-func (g *gatekeeper) forget(ref catalog.WorkloadRef) {
+func (g *gatekeeper) forget(ref names.WorkloadRef) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.ledger.Forget(ref)
@@ -342,7 +346,7 @@ func (g *gatekeeper) forget(ref catalog.WorkloadRef) {
 }
 
 // isBeginning reports whether this process may just have restarted a workload; see [gate.Ledger.IsBeginning].
-func (g *gatekeeper) isBeginning(ref catalog.WorkloadRef) bool {
+func (g *gatekeeper) isBeginning(ref names.WorkloadRef) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ledger.IsBeginning(ref)
@@ -356,22 +360,22 @@ func (g *gatekeeper) resumed(r *gate.Request, now time.Time) {
 }
 
 // rolled notes that all pods of a workload run after a restart.
-func (g *gatekeeper) rolled(ref catalog.WorkloadRef, id string) {
+func (g *gatekeeper) rolled(ref names.WorkloadRef, id string) {
 	g.ofCurrent(ref, id, func() { g.ledger.Rolled(ref) })
 }
 
 // stalled notes that a restart makes no progress, or takes too long.
-func (g *gatekeeper) stalled(ref catalog.WorkloadRef, id string) {
+func (g *gatekeeper) stalled(ref names.WorkloadRef, id string) {
 	g.ofCurrent(ref, id, func() { g.ledger.FreePlace(ref) })
 }
 
 // ended notes that a restart is over.
-func (g *gatekeeper) ended(ref catalog.WorkloadRef, id string, isDelivered bool) {
+func (g *gatekeeper) ended(ref names.WorkloadRef, id string, isDelivered bool) {
 	g.ofCurrent(ref, id, func() { g.ledger.End(ref, isDelivered) })
 }
 
 // ofCurrent does something about a restart under the lock, unless another one has begun since.
-func (g *gatekeeper) ofCurrent(ref catalog.WorkloadRef, id string, do func()) {
+func (g *gatekeeper) ofCurrent(ref names.WorkloadRef, id string, do func()) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if current, found := g.ledger.Current(ref); found && current == id {

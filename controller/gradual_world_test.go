@@ -11,13 +11,14 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
 // gradual returns a world whose controller leads, knows of no halts and restarts gradually. The named Deployments
 // run with all their pods, and read one ConfigMap.
-func gradual(t testing.TB, names ...string) *world {
+func gradual(t testing.TB, listed ...string) *world {
 	t.Helper()
 	w := newWorld(t)
 	c := w.controller
@@ -25,13 +26,13 @@ func gradual(t testing.TB, names ...string) *world {
 	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	c.gate.options = FanOutOptions{Gradual: true, Limit: 50}
 	c.gate.knowsWorkloads = func(string) bool { return true }
-	c.gate.knowsWhatExists = func(catalog.ConfigKind, string) bool { return true }
+	c.gate.knowsWhatExists = func(names.ConfigKind, string) bool { return true }
 	c.halts.knowsConfigs = func(string) bool { return true }
 	c.beginToLead()
 	c.gate.setHaltsTried()
 	c.gate.setHaltsKnown(true)
 	w.edited("a/c", "1")
-	for _, name := range names {
+	for _, name := range listed {
 		w.runs(name, nil, "c")
 	}
 	settle(w)
@@ -58,7 +59,7 @@ func (w *world) log() *strings.Builder {
 // restarted returns the names of the Deployments that were restarted, sorted.
 func (w *world) restarted() (all []string) {
 	for name, d := range w.deployments {
-		if d.Spec.Template.Annotations[catalog.TimestampAnnotation] != "" {
+		if d.Spec.Template.Annotations[annotation.TimestampAnnotation] != "" {
 			all = append(all, name)
 		}
 	}
@@ -71,7 +72,7 @@ func failed(d *appsv1.Deployment) {
 	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
 }
 
-func deploymentNamed(name string) catalog.WorkloadRef {
+func deploymentNamed(name string) names.WorkloadRef {
 	namespace, name, _ := strings.Cut(name, "/")
-	return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: name}
+	return names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: name}
 }

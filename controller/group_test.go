@@ -9,12 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // groupOfC is the group of all ConfigMaps of the name c, and groupEntry its entry in the ConfigMap of halts.
-var groupOfC = gate.GroupOf(catalog.ConfigMap, "c")
+var groupOfC = gate.GroupOf(names.ConfigMap, "c")
 
 const groupEntry = "configmap._.c"
 
@@ -28,7 +28,7 @@ func grouped(t *testing.T, server *haltServer, namespaces ...string) (w *world, 
 func groupedAllowing(t *testing.T, failures int, server *haltServer, namespaces ...string) (w *world, failNext func() string, pass func(time.Duration)) {
 	w = gradual(t)
 	w.controller.gate.options.Failures = failures
-	w.controller.gate.options.Groups = []catalog.ConfigRef{groupOfC}
+	w.controller.gate.options.Groups = []names.ConfigRef{groupOfC}
 	w.controller.halts.knowsAllConfigs = func() bool { return true }
 	w.controller.halts.hasGroups = true
 	for _, namespace := range namespaces {
@@ -110,7 +110,7 @@ func TestTheHaltOfAGroupEndsWhenNoCopyHasItsContent(t *testing.T) {
 func TestTheHaltOfAGroupIsReportedOnACopyWhoseNamespaceHasTooManyHalts(t *testing.T) {
 	w := gradual(t)
 	c := w.controller
-	c.gate.options.Groups = []catalog.ConfigRef{groupOfC}
+	c.gate.options.Groups = []names.ConfigRef{groupOfC}
 	names := []string{"a/reader"}
 	for i := range 16 {
 		own, name := fmt.Sprint("own-", i), fmt.Sprint("a/web-", i)

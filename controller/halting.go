@@ -7,7 +7,10 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -16,10 +19,10 @@ import (
 // haltNews describes a halt of the restarts for a config, for the report of it.
 type haltNews struct {
 	id     string
-	config catalog.ConfigRef
+	config names.ConfigRef
 	// on is the config that the failed restart was for. It may be a copy of the one that is halted, and while a
 	// namespace has too many halts, no single config is halted.
-	on   catalog.ConfigRef
+	on   names.ConfigRef
 	held int // how many restarts wait
 	// begins means that the halt begins with this failure.
 	begins bool
@@ -33,7 +36,7 @@ func evidenceOf(seen *delivery.Sight) gate.Evidence {
 // halt notes a restart that failed, and returns the halts that begin or go on because of that, and whether
 // the failure counts at all: only configs count whose restarts are gradual, and whose content is still what the
 // restart delivered.
-func (g *gatekeeper) halt(w *catalog.Workload, restart *rollingRestart, seen gate.Evidence, now time.Time) (halts []haltNews, counts bool) {
+func (g *gatekeeper) halt(w *workload.Workload, restart *rollingRestart, seen gate.Evidence, now time.Time) (halts []haltNews, counts bool) {
 	for i := range restart.decision.Causes {
 		cause := &restart.decision.Causes[i]
 		failure, isDelivered := g.failureOf(w, restart, cause)
@@ -72,7 +75,7 @@ func (g *gatekeeper) fail(failure *gate.Failure, now time.Time) *haltNews {
 
 // failureOf describes what failed, and reports whether the restart was part of a gradual fan-out of the config,
 // which still has the content that was delivered.
-func (g *gatekeeper) failureOf(w *catalog.Workload, restart *rollingRestart, cause *catalog.Cause) (failure *gate.Failure, isDelivered bool) {
+func (g *gatekeeper) failureOf(w *workload.Workload, restart *rollingRestart, cause *decide.Cause) (failure *gate.Failure, isDelivered bool) {
 	keys := haltedKeys(cause)
 	content := g.catalog.ContentID(cause.Config, keys)
 	g.ofCurrent(w.Ref, restart.id, func() { isDelivered = g.ledger.IsPartOf(w.Ref, cause.Config) })
@@ -84,7 +87,7 @@ func (g *gatekeeper) failureOf(w *catalog.Workload, restart *rollingRestart, cau
 
 // haltedKeys returns the keys for which a cause halts restarts; none means all. The keys of Secrets are
 // not named outside of this process, and neither are very long names.
-func haltedKeys(cause *catalog.Cause) []string {
+func haltedKeys(cause *decide.Cause) []string {
 	keys, size := cause.AllKeys(), 0
 	for _, key := range keys {
 		size += len(key)
@@ -100,7 +103,7 @@ func haltedKeys(cause *catalog.Cause) []string {
 const firstPatience = time.Minute
 
 // hasContent reports whether the content of a config that exists has an id, without making it, which takes long for a large one.
-func (g *gatekeeper) hasContent(config catalog.ConfigRef) bool {
+func (g *gatekeeper) hasContent(config names.ConfigRef) bool {
 	if config.Kind.IsPerPod() {
 		return g.catalog.ContentID(config, nil) != ""
 	}
@@ -109,7 +112,7 @@ func (g *gatekeeper) hasContent(config catalog.ConfigRef) bool {
 
 // contentChanged ends the halts of a config for keys that have changed. The workloads that the former
 // content has broken go first. The contents are compared without the lock, because that takes time.
-func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
+func (g *gatekeeper) contentChanged(config names.ConfigRef, now time.Time) {
 	if gate.IsGroup(config) {
 		g.dropGroupHalts(config)
 		return
@@ -132,7 +135,7 @@ func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	var broken []catalog.WorkloadRef
+	var broken []names.WorkloadRef
 	for _, h := range g.ledger.EndHalts(config, func(content string) bool { return isOver[content] }) {
 		g.over(h, why)
 		for _, ref := range h.Failed {
@@ -147,7 +150,7 @@ func (g *gatekeeper) contentChanged(config catalog.ConfigRef, now time.Time) {
 }
 
 // haltedContents returns the contents for which a config has halts, or failures.
-func (g *gatekeeper) haltedContents(config catalog.ConfigRef) map[string]gate.FailedContent {
+func (g *gatekeeper) haltedContents(config names.ConfigRef) map[string]gate.FailedContent {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ledger.Contents(config)
@@ -155,7 +158,7 @@ func (g *gatekeeper) haltedContents(config catalog.ConfigRef) map[string]gate.Fa
 
 // dropGroupHalts ends the halts of a group for content that no copy has any more. Looking for the copies takes
 // time, so that happens without the lock.
-func (g *gatekeeper) dropGroupHalts(group catalog.ConfigRef) {
+func (g *gatekeeper) dropGroupHalts(group names.ConfigRef) {
 	for content := range g.haltedContents(group) {
 		if !g.catalog.IsContentOf(group.Kind, group.Name, content) {
 			g.contentGone(group, content)
@@ -163,7 +166,7 @@ func (g *gatekeeper) dropGroupHalts(group catalog.ConfigRef) {
 	}
 }
 
-func (g *gatekeeper) contentGone(group catalog.ConfigRef, gone string) {
+func (g *gatekeeper) contentGone(group names.ConfigRef, gone string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, h := range g.ledger.EndHalts(group, func(content string) bool { return content == gone }) {
@@ -172,11 +175,11 @@ func (g *gatekeeper) contentGone(group catalog.ConfigRef, gone string) {
 }
 
 // recovered ends the halts of configs because a workload that failed runs with them after all, and reports whether there was one.
-func (g *gatekeeper) recovered(w *catalog.Workload) (hasEnded bool) {
+func (g *gatekeeper) recovered(w *workload.Workload) (hasEnded bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for _, config := range w.Configs() {
-		for _, halted := range []catalog.ConfigRef{config, gate.GroupOf(config.Kind, config.Name)} {
+		for _, halted := range []names.ConfigRef{config, gate.GroupOf(config.Kind, config.Name)} {
 			reads := func(h *gate.Halt) bool { // other copies of a group may have other content than this one by now
 				return w.Selects(config, h.Keys) && (halted == config || h.Content == g.catalog.ContentID(config, nil))
 			}
@@ -191,7 +194,7 @@ func (g *gatekeeper) recovered(w *catalog.Workload) (hasEnded bool) {
 
 // resume ends a halt of a config if its owner has asked for that with the id of the halt, and reports
 // whether it did.
-func (g *gatekeeper) resume(config catalog.ConfigRef, now time.Time) bool {
+func (g *gatekeeper) resume(config names.ConfigRef, now time.Time) bool {
 	id := g.catalog.PolicyOf(config).Resume
 	if id == "" {
 		return false
@@ -202,7 +205,7 @@ func (g *gatekeeper) resume(config catalog.ConfigRef, now time.Time) bool {
 	if h == nil {
 		return false
 	}
-	g.over(h, "a person has set "+catalog.ResumeAnnotation+"="+id)
+	g.over(h, "a person has set "+annotation.ResumeAnnotation+"="+id)
 	return true
 }
 
@@ -229,14 +232,14 @@ func (g *gatekeeper) over(h *gate.Halt, why string) {
 }
 
 // whyResumed returns why the last halt of a config is over, empty if that is not known any more.
-func (g *gatekeeper) whyResumed(config catalog.ConfigRef) string {
+func (g *gatekeeper) whyResumed(config names.ConfigRef) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.whyOver[config]
 }
 
 // recovery names a workload that runs after all, unless whoever reads it may not see its namespace.
-func recovery(ref catalog.WorkloadRef, halted catalog.ConfigRef) string {
+func recovery(ref names.WorkloadRef, halted names.ConfigRef) string {
 	name := workloadName(ref)
 	if gate.IsGroup(halted) {
 		name = "a workload that failed"
@@ -252,7 +255,7 @@ func (g *gatekeeper) restore(h gate.Halt) {
 }
 
 // halted returns the configs with halts.
-func (g *gatekeeper) halted() []catalog.ConfigRef {
+func (g *gatekeeper) halted() []names.ConfigRef {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.ledger.Halted()

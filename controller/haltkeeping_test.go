@@ -16,12 +16,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // aConfig is the config that the workloads of a [gradual] world read.
-var aConfig = catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}
+var aConfig = names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}
 
 // annotate annotates a config, without the other annotations that it had, and does not show that.
 func (w *world) annotate(name, annotation, value string) {
@@ -130,7 +132,7 @@ func TestHaltsThatCanBeReadOnlyLateAreTakenInAndKept(t *testing.T) {
 }
 
 func TestAHaltIsResumedHoweverTheAnnotationBecomesKnown(t *testing.T) {
-	resume := func(w *world) { w.annotate("a/c", catalog.ResumeAnnotation, "former") }
+	resume := func(w *world) { w.annotate("a/c", annotation.ResumeAnnotation, "former") }
 	for name, test := range map[string]struct{ before, after func(*world) }{
 		"before anybody led": {before: func(w *world) {
 			resume(w)
@@ -319,7 +321,7 @@ func TestAFixOfOneOfTwoConfigsEndsTheHaltsOfBoth(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t)
 		w.edited("a/d", "1")
-		w.runs("a/web", map[string]string{catalog.WaveAnnotation: "-1"}, "c", "d")
+		w.runs("a/web", map[string]string{annotation.WaveAnnotation: "-1"}, "c", "d")
 		w.runs("a/other", nil, "c")
 		settle(w)
 		w.edited("a/d", "bad")
@@ -357,7 +359,7 @@ func TestAHaltGoesOnAfterARestartForOtherKeysOfItsConfig(t *testing.T) {
 			settle(w)
 		}
 		edit(map[string]string{"k": "1", "o": "1"})
-		w.runs("a/web", map[string]string{catalog.WaveAnnotation: "-1"}, "c")
+		w.runs("a/web", map[string]string{annotation.WaveAnnotation: "-1"}, "c")
 		w.runs("a/other", nil, "c")
 		settle(w)
 		edit(map[string]string{"k": "bad", "o": "1"})
@@ -374,7 +376,7 @@ func TestAHaltGoesOnAfterARestartForOtherKeysOfItsConfig(t *testing.T) {
 		settle(w)
 		time.Sleep(time.Minute)
 		edit(map[string]string{"k": "bad", "o": "2"})
-		if cause := w.deployments["a/web"].Spec.Template.Annotations[catalog.CauseAnnotation]; cause != "configmap/c: o" {
+		if cause := w.deployments["a/web"].Spec.Template.Annotations[annotation.CauseAnnotation]; cause != "configmap/c: o" {
 			t.Fatalf("the last restart was for %q", cause)
 		}
 		w.delivers(t, "a/web")
@@ -393,8 +395,8 @@ func TestAWorkloadThatOneConfigHasBrokenHaltsNoOther(t *testing.T) {
 		w := gradual(t)
 		w.edited("a/d", "1")
 		w.runs("a/web", nil, "c", "d")
-		w.runs("a/ofC", map[string]string{catalog.WaveAnnotation: "1"}, "c")
-		w.runs("a/ofD", map[string]string{catalog.WaveAnnotation: "1"}, "d")
+		w.runs("a/ofC", map[string]string{annotation.WaveAnnotation: "1"}, "c")
+		w.runs("a/ofD", map[string]string{annotation.WaveAnnotation: "1"}, "d")
 		settle(w)
 		w.edited("a/c", "bad")
 		settle(w)
@@ -436,7 +438,7 @@ func TestAHaltEndsWhenTheWorkloadRunsWhateverItRestartedForMeanwhile(t *testing.
 		w := gradual(t)
 		w.edited("a/d", "1")
 		w.runs("a/web", nil, "c", "d")
-		w.runs("a/ofC", map[string]string{catalog.WaveAnnotation: "1"}, "c")
+		w.runs("a/ofC", map[string]string{annotation.WaveAnnotation: "1"}, "c")
 		settle(w)
 		w.edited("a/c", "bad")
 		settle(w)
@@ -457,14 +459,14 @@ func TestAHaltEndsWhenTheWorkloadRunsWhateverItRestartedForMeanwhile(t *testing.
 // all restarts begin at once, and their failures would count as those of a gradual fan-out.
 func TestAFailureCountsByHowItsRestartBegan(t *testing.T) {
 	w := gradual(t, "a/web", "a/other")
-	w.annotate("a/c", catalog.FanOutAnnotation, "all-at-once")
+	w.annotate("a/c", annotation.FanOutAnnotation, "all-at-once")
 	w.configMaps["a/c"].Data = map[string]string{"k": "2"}
 	w.show("configmaps", w.configMaps["a/c"])
 	settle(w)
 	if restarted := w.restarted(); len(restarted) != 2 {
 		t.Fatalf("%q restarted", restarted)
 	}
-	w.annotate("a/c", catalog.FanOutAnnotation, "gradual")
+	w.annotate("a/c", annotation.FanOutAnnotation, "gradual")
 	w.show("configmaps", w.configMaps["a/c"])
 	w.fails(t, "a/web")
 	if n := len(w.controller.gate.haltedContents(aConfig)); n > 0 {
@@ -501,7 +503,7 @@ func TestTheReasonOfAWaitStaysTheSameWhileItsHaltGrows(t *testing.T) {
 		w.controller.gate.fail(&gate.Failure{Workload: deploymentNamed(name), Config: aConfig, Content: "bad", Began: time.Now()}, time.Now())
 	}
 	fail("a/first")
-	answer := g.ask(&gate.Request{Workload: aWeb, Causes: []gate.Cause{{Config: aConfig, Moments: []catalog.Sequence{1}, IsGradual: true}}}, time.Now())
+	answer := g.ask(&gate.Request{Workload: aWeb, Causes: []gate.Cause{{Config: aConfig, Moments: []names.Sequence{1}, IsGradual: true}}}, time.Now())
 	if answer.Reason != gate.Halted {
 		t.Fatalf("it waits for %q", answer.Reason)
 	}
@@ -519,7 +521,7 @@ func TestTheReasonOfAWaitStaysTheSameWhileItsHaltGrows(t *testing.T) {
 }
 
 func TestAHaltOfAGroupNamesNoWorkloadsOfOtherNamespaces(t *testing.T) {
-	halt := &gate.Halt{ID: "x", Config: gate.GroupOf(catalog.ConfigMap, "bundle"), Failed: []catalog.WorkloadRef{deploymentNamed("secret/plans"), deploymentNamed("b/web")}}
+	halt := &gate.Halt{ID: "x", Config: gate.GroupOf(names.ConfigMap, "bundle"), Failed: []names.WorkloadRef{deploymentNamed("secret/plans"), deploymentNamed("b/web")}}
 	why := describeWait(gate.Answer{Reason: gate.Halted, Halt: halt})
 	if !strings.Contains(why, "has broken workloads in several namespaces; revert it, or resume with: ") || strings.Contains(why, "plans") {
 		t.Errorf("%q", why)
@@ -535,10 +537,10 @@ func TestAHaltOfASecretOutlastsAnotherKey(t *testing.T) {
 		w.show("secrets", secret)
 		w.runs("a/web", nil, "s")
 		time.Sleep(time.Minute)
-		ref := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "a", Name: "s"}
-		c.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+		ref := names.ConfigRef{Kind: names.Secret, Namespace: "a", Name: "s"}
+		c.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{1}))
 		c.gate.restore(gate.Halt{
-			ID: "former", Config: ref, Content: c.catalog.ContentID(ref, nil), Key: c.catalog.ContentKey(ref), Since: time.Now(), Failed: []catalog.WorkloadRef{aWeb},
+			ID: "former", Config: ref, Content: c.catalog.ContentID(ref, nil), Key: c.catalog.ContentKey(ref), Since: time.Now(), Failed: []names.WorkloadRef{aWeb},
 		})
 		require := func(want int) {
 			t.Helper()
@@ -548,7 +550,7 @@ func TestAHaltOfASecretOutlastsAnotherKey(t *testing.T) {
 			}
 		}
 		require(1)
-		c.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{2}))
+		c.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{2}))
 		require(1)
 		time.Sleep(time.Minute)
 		secret = secret.DeepCopy()

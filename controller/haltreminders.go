@@ -6,7 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -39,9 +39,9 @@ func (k *haltKeeper) remind(started, now time.Time) {
 
 // reportedOn returns on which config an Event reports a halt, and where restarts are halted. A group is no object, so
 // that is one of the copies with which a workload has failed.
-func reportedOn(h *gate.Halt) (on catalog.ConfigRef, where string) {
+func reportedOn(h *gate.Halt) (on names.ConfigRef, where string) {
 	if !gate.IsGroup(h.Config) || len(h.Failed) == 0 {
 		return h.Config, ""
 	}
-	return catalog.ConfigRef{Kind: h.Config.Kind, Namespace: h.Failed[0].Namespace, Name: h.Config.Name}, " in all namespaces"
+	return names.ConfigRef{Kind: h.Config.Kind, Namespace: h.Failed[0].Namespace, Name: h.Config.Name}, " in all namespaces"
 }

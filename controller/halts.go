@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -201,7 +201,7 @@ func (k *haltKeeper) endHalts() {
 	}
 }
 
-func (k *haltKeeper) endHaltsOf(config catalog.ConfigRef, now time.Time) {
+func (k *haltKeeper) endHaltsOf(config names.ConfigRef, now time.Time) {
 	if k.knows(config) && k.gate.knowsWorkloads(config.Namespace) { // those that are broken go first
 		k.gate.contentChanged(config, now)
 	}
@@ -210,7 +210,7 @@ func (k *haltKeeper) endHaltsOf(config catalog.ConfigRef, now time.Time) {
 	}
 }
 
-func (k *haltKeeper) knows(config catalog.ConfigRef) bool {
+func (k *haltKeeper) knows(config names.ConfigRef) bool {
 	if gate.IsGroup(config) {
 		return k.knowsAllConfigs()
 	}
@@ -337,11 +337,11 @@ func inTurns(halts [][]gate.HaltRecord) [][]gate.HaltRecord {
 }
 
 // keeps reports whether the halts of a config are for this process to keep.
-func (k *haltKeeper) keeps(config catalog.ConfigRef) bool {
+func (k *haltKeeper) keeps(config names.ConfigRef) bool {
 	return k.watches(config.Namespace) || gate.IsGroup(config) && k.hasGroups
 }
 
-// isOurs reports whether an entry is about a namespace that this process watches.
+// IsOurs reports whether an entry is about a namespace that this process watches.
 func (k *haltKeeper) isOurs(entry string) bool {
 	parts := strings.SplitN(entry, ".", 3) // namespaces have no dots
 	return len(parts) == 3 && (k.watches(parts[1]) || parts[1] == "_" && k.hasGroups)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -16,15 +18,15 @@ func halting(t *testing.T) (*haltKeeper, func(namespace, name string) string) {
 	t.Helper()
 	known := catalog.New()
 	g := newGatekeeper(FanOutOptions{Gradual: true, Limit: 50}, known, slog.New(slog.DiscardHandler))
-	g.wake = func(catalog.WorkloadRef) {}
+	g.wake = func(names.WorkloadRef) {}
 	k := &haltKeeper{
-		optIns: newOptIns(catalog.OptInRules{}, nil),
+		optIns: newOptIns(optin.Rules{}, nil),
 		gate:   g, log: slog.New(slog.DiscardHandler), askAgain: func() {}, judgeResumes: func() {},
 		watches: func(namespace string) bool { return namespace != "elsewhere" },
 	}
 	return k, func(namespace, name string) string {
-		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: name}
-		ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: "reader"}
+		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: name}
+		ref := names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: "reader"}
 		h := g.ledger.Fail(&gate.Failure{Workload: ref, Config: config, Keys: []string{"k"}, Content: "c", Began: time.Now()}, newHaltID(), time.Now())
 		return h.ID
 	}

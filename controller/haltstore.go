@@ -9,7 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -52,7 +52,7 @@ func (s *haltStore) tryToUpdate(ctx context.Context, change func(*corev1.ConfigM
 		return err
 	}
 	// The resourceVersion of the object makes the API server reject the update after another write.
-	if _, err := s.core.ConfigMaps(s.namespace).Update(ctx, object, metav1.UpdateOptions{FieldManager: catalog.FieldManager}); err != nil {
+	if _, err := s.core.ConfigMaps(s.namespace).Update(ctx, object, metav1.UpdateOptions{FieldManager: annotation.FieldManager}); err != nil {
 		return fmt.Errorf("update configmap %s/%s: %w", s.namespace, s.name, err)
 	}
 	return nil
@@ -88,7 +88,7 @@ func (s *haltStore) get(ctx context.Context) (*corev1.ConfigMap, error) {
 // because RBAC cannot limit it to this one ConfigMap.
 func (s *haltStore) create(ctx context.Context, missing error) (*corev1.ConfigMap, error) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: s.name, Namespace: s.namespace}}
-	created, err := s.core.ConfigMaps(s.namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: catalog.FieldManager})
+	created, err := s.core.ConfigMaps(s.namespace).Create(ctx, object, metav1.CreateOptions{FieldManager: annotation.FieldManager})
 	switch {
 	case err == nil:
 		return created, nil

@@ -13,7 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 )
 
 // haltServer answers for the ConfigMap of halts.
@@ -42,7 +42,7 @@ func add(key string) func(*corev1.ConfigMap) bool {
 	}
 }
 
-// entriesOf returns the entries of a store.
+// EntriesOf returns the entries of a store.
 func entriesOf(t *testing.T, store *haltStore) (entries map[string]string, err error) {
 	t.Helper()
 	err = store.update(t.Context(), func(object *corev1.ConfigMap) bool {
@@ -75,7 +75,7 @@ func TestAnUpdateOfHaltsKeepsTheRestOfTheConfigMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	requireHalts(t, store, map[string]string{"b": "theirs", "c": "ours"})
-	if server.object.Annotations["note"] != "kept" || server.manager != catalog.FieldManager {
+	if server.object.Annotations["note"] != "kept" || server.manager != annotation.FieldManager {
 		t.Errorf("the annotations are %v; %q wrote", server.object.Annotations, server.manager)
 	}
 }

@@ -6,14 +6,17 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func BenchmarkPassTimeOver100000Holds(b *testing.B) {
 	c := catalog.New()
 	for i := range 100_000 {
-		c.ObserveConfig(catalog.Config{
-			Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprint(i)}, Policy: &catalog.ConfigPolicy{Hold: "wait"},
+		c.ObserveConfig(content.Config{
+			Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprint(i)}, Policy: &policy.ConfigPolicy{Hold: "wait"},
 		}, time.Now())
 	}
 	b.ReportAllocs()
@@ -25,9 +28,9 @@ func BenchmarkPassTimeOver100000Holds(b *testing.B) {
 func BenchmarkLostPermissionsOf10000Workloads(b *testing.B) {
 	c := &Controller{restarter: &restarter{backlogs: new(backlogs)}, evictor: &evictor{}}
 	lost := backlog{failure: failedAttempts{remedy: status.GrantPermission, problem: lackedPermission, since: time.Now()}}
-	c.restarter.backlogs.waiting = make(map[catalog.WorkloadRef]backlog)
+	c.restarter.backlogs.waiting = make(map[names.WorkloadRef]backlog)
 	for i := range 10_000 {
-		ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "a", Name: fmt.Sprint(i)}
+		ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "a", Name: fmt.Sprint(i)}
 		c.restarter.backlogs.waiting[ref] = lost
 	}
 	b.ReportAllocs()

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -48,7 +49,7 @@ func newHoldList() *status.Shortlist[catalog.HoldNote] {
 }
 
 func (c *Controller) hold(h catalog.HoldNote) status.Hold {
-	_, isConfig := h.On.(catalog.ConfigRef)
+	_, isConfig := h.On.(names.ConfigRef)
 	since, atLeast := c.catalog.HeldSince(h.On)
 	return status.Hold{
 		On: h.On.String(), IsConfig: isConfig, Text: h.Text, Release: releaseCommand(h.On),

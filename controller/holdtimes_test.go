@@ -8,21 +8,21 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func TestAHoldIsShownWithWhenItBegan(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t)
-		w.runs("a/early", map[string]string{catalog.HoldAnnotation: "wait"}, "c")
+		w.runs("a/early", map[string]string{annotation.HoldAnnotation: "wait"}, "c")
 		w.runs("a/late", nil, "c")
 		start := time.Now()
 		go passTime(t.Context(), w.controller.catalog)
 		time.Sleep(time.Hour)
 		w.changed("a/late", holdIt)
 		set := time.Now()
-		w.annotate("a/c", catalog.HoldAnnotation, "wait")
+		w.annotate("a/c", annotation.HoldAnnotation, "wait")
 		w.show("configmaps", w.configMaps["a/c"])
 		time.Sleep(time.Minute)
 		synctest.Wait()
@@ -41,7 +41,7 @@ func TestAHoldIsShownWithWhenItBegan(t *testing.T) {
 		if of := w.controller.ExplainWorkload("deployment/a/late", time.Now()).Holds; !slices.Equal(of.Items, []status.Hold{holds["configmap/a/c"], holds["deployment/a/late"]}) {
 			t.Errorf("of a workload: %+v", of)
 		}
-		w.changed("a/late", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		w.changed("a/late", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if since, atLeast := w.controller.catalog.HeldSince(deploymentNamed("a/late")); !since.IsZero() || atLeast {

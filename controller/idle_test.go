@@ -7,13 +7,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 func TestAnEditOfAWorkloadWithoutPodsIsReportedOnceUntilItWantsPodsAgain(t *testing.T) {
 	for name, isDryRun := range map[string]bool{"a controller that acts": false, "a dry run": true} {
 		t.Run(name, func(t *testing.T) {
-			w := ruled(t, catalog.OptInRules{})
+			w := ruled(t, optin.Rules{})
 			recorder := record.NewFakeRecorder(100)
 			w.controller.restarter.events = recorder
 			heard := func() (texts []string) {

@@ -11,7 +11,8 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -69,7 +70,7 @@ func TestAWaitAfterATakeoverCountsFromTheEdit(t *testing.T) {
 
 		w.refuse = 0
 		time.Sleep(time.Minute)
-		w.controller.restarter.queue.Add(deploymentNamed("a/web"), catalog.ConfigRef{})
+		w.controller.restarter.queue.Add(deploymentNamed("a/web"), names.ConfigRef{})
 		settle(w)
 		w.requireWait(t, 0)
 		for _, histogram := range []prometheus.Histogram{w.controller.metrics.changeToPatch, w.controller.metrics.dueToPatch} {
@@ -179,7 +180,7 @@ func TestAWorkloadThatIsEnabledLongAfterAnEditWaitsSinceThen(t *testing.T) {
 		w := gradual(t, "a/web")
 		web := w.deployments["a/web"].DeepCopy()
 		off := web.DeepCopy()
-		delete(off.Annotations, catalog.EnabledAnnotation)
+		delete(off.Annotations, annotation.EnabledAnnotation)
 		w.show("deployments", off)
 		time.Sleep(time.Hour)
 		w.edited("a/c", "2")
@@ -214,7 +215,7 @@ func TestAWorkloadThatWasEnabledLongAfterAnEditWaitsSinceTheTakeover(t *testing.
 		w.controller.leading.Store(false)
 		web := w.deployments["a/web"].DeepCopy()
 		off := web.DeepCopy()
-		delete(off.Annotations, catalog.EnabledAnnotation)
+		delete(off.Annotations, annotation.EnabledAnnotation)
 		w.show("deployments", off)
 		w.edited("a/c", "2")
 		time.Sleep(72 * time.Hour)

@@ -4,6 +4,8 @@ import (
 	"sync"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
 )
 
 // journal remembers what the controller has reported and written for each workload. This
@@ -12,15 +14,15 @@ import (
 // goroutines at once.
 type journal struct {
 	mu     sync.Mutex
-	dryRun map[catalog.WorkloadRef]catalog.Checksums // what a dry run would have recorded
+	dryRun map[names.WorkloadRef]record.Checksums // what a dry run would have recorded
 	// problems are the problems that have been reported to the owners.
-	problems map[catalog.WorkloadRef]map[problemKind]string
+	problems map[names.WorkloadRef]map[problemKind]string
 	// reverts are the reverts that have been reported.
-	reverts map[catalog.WorkloadRef]catalog.Revert
+	reverts map[names.WorkloadRef]record.Revert
 	// rewrites are the rewrites of records that another client undid.
-	rewrites map[catalog.WorkloadRef]rewrites
+	rewrites map[names.WorkloadRef]rewrites
 	// attempts are writes that may have succeeded, with a lost answer.
-	attempts map[catalog.WorkloadRef][]attempt
+	attempts map[names.WorkloadRef][]attempt
 	// attemptsIn is how many there are in each namespace.
 	attemptsIn catalog.Counts[string]
 }
@@ -37,11 +39,11 @@ const (
 
 func newJournal() *journal {
 	return &journal{
-		dryRun:   make(map[catalog.WorkloadRef]catalog.Checksums),
-		problems: make(map[catalog.WorkloadRef]map[problemKind]string),
-		reverts:  make(map[catalog.WorkloadRef]catalog.Revert),
-		rewrites: make(map[catalog.WorkloadRef]rewrites),
-		attempts: make(map[catalog.WorkloadRef][]attempt),
+		dryRun:   make(map[names.WorkloadRef]record.Checksums),
+		problems: make(map[names.WorkloadRef]map[problemKind]string),
+		reverts:  make(map[names.WorkloadRef]record.Revert),
+		rewrites: make(map[names.WorkloadRef]rewrites),
+		attempts: make(map[names.WorkloadRef][]attempt),
 
 		attemptsIn: make(catalog.Counts[string]),
 	}
@@ -49,7 +51,7 @@ func newJournal() *journal {
 
 // noteProblem notes the problem of a kind that a workload has as reported to its owner, and reports
 // whether it is new. An empty problem means that there is none, which is new if there was one.
-func (j *journal) noteProblem(ref catalog.WorkloadRef, kind problemKind, problem string) bool {
+func (j *journal) noteProblem(ref names.WorkloadRef, kind problemKind, problem string) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if problem == "" {
@@ -67,7 +69,7 @@ func (j *journal) noteProblem(ref catalog.WorkloadRef, kind problemKind, problem
 
 // noteRevert notes a revert as reported, and reports whether it is new.
 // Nil means that there is no revert.
-func (j *journal) noteRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bool {
+func (j *journal) noteRevert(ref names.WorkloadRef, revert *record.Revert) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if revert == nil {
@@ -79,9 +81,9 @@ func (j *journal) noteRevert(ref catalog.WorkloadRef, revert *catalog.Revert) bo
 	return !found || reported.Restart != revert.Restart || !reported.Recorded.Equal(revert.Recorded)
 }
 
-// noteDryRun notes the [catalog.Decision.Delivers] that a dry run has reported, and reports
+// noteDryRun notes the [decide.Decision.Delivers] that a dry run has reported, and reports
 // whether they are new.
-func (j *journal) noteDryRun(ref catalog.WorkloadRef, checksums catalog.Checksums) bool {
+func (j *journal) noteDryRun(ref names.WorkloadRef, checksums record.Checksums) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	reported, found := j.dryRun[ref]
@@ -90,14 +92,14 @@ func (j *journal) noteDryRun(ref catalog.WorkloadRef, checksums catalog.Checksum
 }
 
 // clearDryRun notes that a dry run would no longer do anything.
-func (j *journal) clearDryRun(ref catalog.WorkloadRef) {
+func (j *journal) clearDryRun(ref names.WorkloadRef) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.dryRun, ref)
 }
 
 // forget forgets all about a workload, which is gone.
-func (j *journal) forget(ref catalog.WorkloadRef) {
+func (j *journal) forget(ref names.WorkloadRef) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	delete(j.dryRun, ref)

@@ -12,7 +12,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -45,7 +46,7 @@ type keyKeeper struct {
 
 // errKeyMalformed means that the entry is not a valid key. The controller does not replace
 // it, because a user put it there.
-var errKeyMalformed = fmt.Errorf("its entry %q does not have %d bytes", keyEntry, catalog.ChecksumKeySize)
+var errKeyMalformed = fmt.Errorf("its entry %q does not have %d bytes", keyEntry, content.ChecksumKeySize)
 
 // What a missing key means, and what to do about it.
 const (
@@ -56,7 +57,7 @@ const (
 // find returns the key, or a key for this process only if it cannot load or create one. It
 // tries again while the API server is unavailable, and for keyPatience if the API server
 // refuses. It returns false if the context ends first.
-func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
+func (k *keyKeeper) find(ctx context.Context) (content.ChecksumKey, bool) {
 	if k.namespace == "" {
 		k.log.Warn("no namespace for the key of Secrets' checksums, using one for this process only",
 			"consequence", keyConsequence, "remedy", "set --controller-namespace")
@@ -73,7 +74,7 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 			}
 			return key, true
 		case ctx.Err() != nil:
-			return catalog.ChecksumKey{}, false
+			return content.ChecksumKey{}, false
 		case errors.Is(err, errKeyMalformed):
 			k.log.Error("cannot use the key of Secrets' checksums, using one for this process only", "error", err,
 				"consequence", keyConsequence, "remedy", "restore the entry, or remove it so that the controller creates a new key, and restart the controller")
@@ -87,7 +88,7 @@ func (k *keyKeeper) find(ctx context.Context) (catalog.ChecksumKey, bool) {
 		select {
 		case <-time.After(backoff):
 		case <-ctx.Done():
-			return catalog.ChecksumKey{}, false
+			return content.ChecksumKey{}, false
 		}
 	}
 }
@@ -115,13 +116,13 @@ func (k *keyKeeper) logRetry(ctx context.Context, attempt int, err error) {
 
 // load reads the key. It creates one if the Secret is empty or missing. A conflict, or a
 // Secret that exists after all, means that another process has just created the key.
-func (k *keyKeeper) load(ctx context.Context) (catalog.ChecksumKey, error) {
+func (k *keyKeeper) load(ctx context.Context) (content.ChecksumKey, error) {
 	secret, err := k.core.Secrets(k.namespace).Get(ctx, k.secret, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) && !k.readOnly {
 		return k.create(ctx, err)
 	}
 	if err != nil {
-		return catalog.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w", k.namespace, k.secret, err)
+		return content.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w", k.namespace, k.secret, err)
 	}
 	if content, found := secret.Data[keyEntry]; found {
 		return parseKey(secret, content)
@@ -132,53 +133,53 @@ func (k *keyKeeper) load(ctx context.Context) (catalog.ChecksumKey, error) {
 	return k.fill(ctx, secret)
 }
 
-func parseKey(secret *corev1.Secret, content []byte) (catalog.ChecksumKey, error) {
-	if len(content) != catalog.ChecksumKeySize {
-		return catalog.ChecksumKey{}, fmt.Errorf("read secret %s/%s: %w", secret.Namespace, secret.Name, errKeyMalformed)
+func parseKey(secret *corev1.Secret, data []byte) (content.ChecksumKey, error) {
+	if len(data) != content.ChecksumKeySize {
+		return content.ChecksumKey{}, fmt.Errorf("read secret %s/%s: %w", secret.Namespace, secret.Name, errKeyMalformed)
 	}
-	return catalog.NewChecksumKey([catalog.ChecksumKeySize]byte(content)), nil
+	return content.NewChecksumKey([content.ChecksumKeySize]byte(data)), nil
 }
 
 // fill writes a new key into the Secret.
-func (k *keyKeeper) fill(ctx context.Context, secret *corev1.Secret) (catalog.ChecksumKey, error) {
-	content := randomBytes()
+func (k *keyKeeper) fill(ctx context.Context, secret *corev1.Secret) (content.ChecksumKey, error) {
+	data := randomBytes()
 	if secret.Data == nil {
 		secret.Data = make(map[string][]byte)
 	}
-	secret.Data[keyEntry] = content[:]
-	if _, err := k.core.Secrets(k.namespace).Update(ctx, secret, metav1.UpdateOptions{FieldManager: catalog.FieldManager}); err != nil {
-		return catalog.ChecksumKey{}, fmt.Errorf("update secret %s/%s: %w", k.namespace, k.secret, err)
+	secret.Data[keyEntry] = data[:]
+	if _, err := k.core.Secrets(k.namespace).Update(ctx, secret, metav1.UpdateOptions{FieldManager: annotation.FieldManager}); err != nil {
+		return content.ChecksumKey{}, fmt.Errorf("update secret %s/%s: %w", k.namespace, k.secret, err)
 	}
-	return k.made(content), nil
+	return k.made(data), nil
 }
 
 // create creates the Secret with a new key. The manifests do not grant this permission,
 // because RBAC cannot limit it to this one Secret.
-func (k *keyKeeper) create(ctx context.Context, missing error) (catalog.ChecksumKey, error) {
-	content := randomBytes()
+func (k *keyKeeper) create(ctx context.Context, missing error) (content.ChecksumKey, error) {
+	data := randomBytes()
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Name: k.secret, Namespace: k.namespace},
-		Data:       map[string][]byte{keyEntry: content[:]},
+		Data:       map[string][]byte{keyEntry: data[:]},
 	}
-	_, err := k.core.Secrets(k.namespace).Create(ctx, secret, metav1.CreateOptions{FieldManager: catalog.FieldManager})
+	_, err := k.core.Secrets(k.namespace).Create(ctx, secret, metav1.CreateOptions{FieldManager: annotation.FieldManager})
 	switch {
 	case err == nil:
-		return k.made(content), nil
+		return k.made(data), nil
 	case isPermanent(err):
-		return catalog.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w; create it: %w", k.namespace, k.secret, missing, err)
+		return content.ChecksumKey{}, fmt.Errorf("get secret %s/%s: %w; create it: %w", k.namespace, k.secret, missing, err)
 	}
-	return catalog.ChecksumKey{}, fmt.Errorf("create secret %s/%s: %w", k.namespace, k.secret, err)
+	return content.ChecksumKey{}, fmt.Errorf("create secret %s/%s: %w", k.namespace, k.secret, err)
 }
 
-func (k *keyKeeper) made(content [catalog.ChecksumKeySize]byte) catalog.ChecksumKey {
-	key := catalog.NewChecksumKey(content)
+func (k *keyKeeper) made(data [content.ChecksumKeySize]byte) content.ChecksumKey {
+	key := content.NewChecksumKey(data)
 	k.log.Info("created the key of Secrets' checksums", "secret", k.namespace+"/"+k.secret, "id", key.ID())
 	return key
 }
 
-func newKey() catalog.ChecksumKey { return catalog.NewChecksumKey(randomBytes()) }
+func newKey() content.ChecksumKey { return content.NewChecksumKey(randomBytes()) }
 
-func randomBytes() (content [catalog.ChecksumKeySize]byte) {
+func randomBytes() (content [content.ChecksumKeySize]byte) {
 	_, _ = rand.Read(content[:]) // never fails: it crashes the program instead
 	return content
 }

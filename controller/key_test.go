@@ -16,6 +16,11 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // secretServer answers for the Secret of the key.
@@ -23,9 +28,9 @@ type secretServer = objectServer[corev1.Secret, *corev1.Secret]
 
 const testKeySecret = "checksum-key"
 
-// findKey lets a keeper find the key at the server. It returns the key, the log and how
+// FindKey lets a keeper find the key at the server. It returns the key, the log and how
 // long it took.
-func findKey(t *testing.T, server *secretServer, readOnly bool) (key catalog.ChecksumKey, log string, took time.Duration) {
+func findKey(t *testing.T, server *secretServer, readOnly bool) (key content.ChecksumKey, log string, took time.Duration) {
 	t.Helper()
 	server.object.TypeMeta = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}
 	server.object.Name, server.object.Namespace, server.object.ResourceVersion = testKeySecret, "own", "1"
@@ -42,13 +47,13 @@ func findKey(t *testing.T, server *secretServer, readOnly bool) (key catalog.Che
 	return key, lines.String(), took
 }
 
-func someKey(first byte) (content [catalog.ChecksumKeySize]byte) {
+func someKey(first byte) (content [content.ChecksumKeySize]byte) {
 	content[0] = first
 	return content
 }
 
-func keyAt(s *secretServer) catalog.ChecksumKey {
-	return catalog.NewChecksumKey([catalog.ChecksumKeySize]byte(s.object.Data[keyEntry]))
+func keyAt(s *secretServer) content.ChecksumKey {
+	return content.NewChecksumKey([content.ChecksumKeySize]byte(s.object.Data[keyEntry]))
 }
 
 func TestAnEmptySecretIsFilledWithANewKey(t *testing.T) {
@@ -86,7 +91,7 @@ func TestAKeyThatAnotherProcessJustCreatedIsUsed(t *testing.T) {
 		"with the Secret":    {beforeWrite: fill, missing: true, canCreate: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if key, _, _ := findKey(t, server, false); !key.Equal(catalog.NewChecksumKey(theirs)) {
+			if key, _, _ := findKey(t, server, false); !key.Equal(content.NewChecksumKey(theirs)) {
 				t.Error("it is another key")
 			}
 		})
@@ -94,13 +99,13 @@ func TestAKeyThatAnotherProcessJustCreatedIsUsed(t *testing.T) {
 }
 
 func TestATransientFailureIsWaitedFor(t *testing.T) {
-	content := someKey(1)
+	data := someKey(1)
 	server := &secretServer{
 		failures: []int{http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusUnauthorized},
-		object:   corev1.Secret{Data: map[string][]byte{keyEntry: content[:]}},
+		object:   corev1.Secret{Data: map[string][]byte{keyEntry: data[:]}},
 	}
 	key, log, _ := findKey(t, server, false)
-	if !key.Equal(catalog.NewChecksumKey(content)) {
+	if !key.Equal(content.NewChecksumKey(data)) {
 		t.Error("it is another key")
 	}
 	if got := strings.Count(log, "trying again"); got != 3 {
@@ -122,17 +127,17 @@ func TestAMissingSecretIsCreatedIfPermitted(t *testing.T) {
 // An API server that has just started refuses what it will allow a moment later, and
 // manifests are applied one after the other.
 func TestARefusalThatPassesIsWaitedFor(t *testing.T) {
-	content := someKey(1)
+	data := someKey(1)
 	for name, server := range map[string]*secretServer{
 		"the Roles are not known yet":    {failures: slices.Repeat([]int{http.StatusForbidden}, 10)},
 		"the Secret comes later":         {failures: slices.Repeat([]int{http.StatusNotFound, http.StatusForbidden}, 10)},
 		"the namespace is not there yet": {failures: slices.Repeat([]int{http.StatusNotFound}, 10)},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server.object.Data = map[string][]byte{keyEntry: content[:]}
+			server.object.Data = map[string][]byte{keyEntry: data[:]}
 			key, log, took := findKey(t, server, false)
-			if !key.Equal(catalog.NewChecksumKey(content)) || took > keyPatience {
-				t.Errorf("after %s it is another key: %t", took, !key.Equal(catalog.NewChecksumKey(content)))
+			if !key.Equal(content.NewChecksumKey(data)) || took > keyPatience {
+				t.Errorf("after %s it is another key: %t", took, !key.Equal(content.NewChecksumKey(data)))
 			}
 			if strings.Count(log, "level=WARN") != 1 || strings.Contains(log, "level=ERROR") {
 				t.Errorf("the log does not warn once:\n%s", log)
@@ -168,18 +173,18 @@ func TestWithoutTheSecretAKeyServesForTheProcess(t *testing.T) {
 }
 
 func TestALogShowsAKeyByItsID(t *testing.T) {
-	content := [catalog.ChecksumKeySize]byte([]byte("the secret of a key, 32 bytes..."))
-	key := catalog.NewChecksumKey(content)
+	data := [content.ChecksumKeySize]byte([]byte("the secret of a key, 32 bytes..."))
+	key := content.NewChecksumKey(data)
 	var log strings.Builder
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&log, nil), slog.NewJSONHandler(&log, nil)} {
-		for _, value := range []any{key, &key, catalog.Basis{Key: key}} {
+		for _, value := range []any{key, &key, record.Basis{Key: key}} {
 			slog.New(handler).Info("", "key", value)
 		}
 	}
 	if got := strings.Count(log.String(), key.ID()); got != 6 {
 		t.Errorf("the id is shown %d times, want 6", got)
 	}
-	for _, form := range []string{"the secret", base64.StdEncoding.EncodeToString(content[:6]), fmt.Sprintf("%x", content[:4]), "116 104 101 32", "116,104,101,32"} {
+	for _, form := range []string{"the secret", base64.StdEncoding.EncodeToString(data[:6]), fmt.Sprintf("%x", data[:4]), "116 104 101 32", "116,104,101,32"} {
 		if strings.Contains(log.String(), form) {
 			t.Errorf("the log shows the secret as %q:\n%s", form, &log)
 		}
@@ -187,9 +192,9 @@ func TestALogShowsAKeyByItsID(t *testing.T) {
 }
 
 func TestADryRunUsesTheKeyButDoesNotCreateOne(t *testing.T) {
-	content := someKey(1)
-	server := &secretServer{object: corev1.Secret{Data: map[string][]byte{keyEntry: content[:]}}}
-	if key, _, _ := findKey(t, server, true); !key.Equal(catalog.NewChecksumKey(content)) {
+	data := someKey(1)
+	server := &secretServer{object: corev1.Secret{Data: map[string][]byte{keyEntry: data[:]}}}
+	if key, _, _ := findKey(t, server, true); !key.Equal(content.NewChecksumKey(data)) {
 		t.Error("it is another key")
 	}
 	empty := &secretServer{}
@@ -200,7 +205,7 @@ func TestADryRunUsesTheKeyButDoesNotCreateOne(t *testing.T) {
 
 func TestAWorkloadThatReadsASecretWaitsForTheKey(t *testing.T) {
 	c := catalog.New()
-	w := catalog.Workload{Ref: web, ResourceVersion: "1", References: []catalog.Reference{{Config: catalog.ConfigRef{Kind: catalog.Secret, Namespace: "ns", Name: "tls"}}}}
+	w := workload.Workload{Ref: web, ResourceVersion: "1", References: []template.Reference{{Config: names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "tls"}}}}
 	c.ObserveWorkload(w)
 	r := &restarter{catalog: c, gate: openGate(c), backlogs: newBacklogs(), journal: newJournal(), knowsConfigs: func(string) bool { return true }}
 	if err := r.handle(t.Context(), web); !errors.Is(err, errKeyUnknown) {

@@ -9,7 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
 
@@ -19,7 +21,7 @@ import (
 
 // configKind is a kind of config, of the core API group unless it has another one.
 type configKind struct {
-	config   catalog.ConfigKind
+	config   names.ConfigKind
 	name     string // as the API spells it
 	resource string // plural, as in the API's paths
 	group    schema.GroupVersion
@@ -27,15 +29,15 @@ type configKind struct {
 	// objects.
 	fieldSelector string
 	// read reduces an object, and reports whether it is of this kind.
-	read func(object any) (catalog.Config, bool)
+	read func(object any) (content.Config, bool)
 }
 
 // workloadKind is a kind of workload, of the API group apps unless it is custom.
 type workloadKind struct {
-	workload catalog.WorkloadKind
+	workload names.WorkloadKind
 	resource string // plural, as in the API's paths
 	// parts returns the parts of an object, and reports whether it is of this kind.
-	parts func(object any) (catalog.Parts, bool)
+	parts func(object any) (workload.Parts, bool)
 	// revisions keep the workload's earlier pod templates. Every kind has them.
 	revisions *revisionKind
 	// custom is nil for the kinds that are part of Kubernetes.
@@ -49,30 +51,30 @@ type revisionKind struct {
 	// ownPods means that the revisions control the pods, and not the workload itself.
 	ownPods bool
 	// present returns a function that recognizes the pods of the workload's present template.
-	present func(podReader, context.Context, *catalog.Workload) (func(origin) bool, error)
+	present func(podReader, context.Context, *workload.Workload) (func(origin) bool, error)
 }
 
-// configKinds are in the order in which they are listed. They come before the workloads, so that
+// ConfigKinds are in the order in which they are listed. They come before the workloads, so that
 // what the catalog knows about a config's edits is older than what a watch shows of the
 // workloads.
 var configKinds = []*configKind{
-	{config: catalog.ConfigMap, name: "ConfigMap", resource: "configmaps", read: reader(catalog.NewConfigMap)},
+	{config: names.ConfigMap, name: "ConfigMap", resource: "configmaps", read: reader(content.NewConfigMap)},
 	{
-		config: catalog.Secret, name: "Secret", resource: "secrets", read: reader(catalog.NewSecret),
+		config: names.Secret, name: "Secret", resource: "secrets", read: reader(content.NewSecret),
 		fieldSelector: "type!=helm.sh/release.v1", // Helm keeps its releases in large Secrets
 	},
 }
 
 // secretProviderClasses are only named: what counts is what other objects report of the pods. See [Controller.watchMounts].
 var secretProviderClasses = &configKind{
-	config: catalog.SecretProviderClass, name: "SecretProviderClass", resource: "secretproviderclasses", group: custom.MountKind.GroupVersion(),
+	config: names.SecretProviderClass, name: "SecretProviderClass", resource: "secretproviderclasses", group: custom.MountKind.GroupVersion(),
 }
 
 // workloadKinds are in the order in which they are listed.
 var workloadKinds = []*workloadKind{
-	{workload: catalog.Deployment, resource: "deployments", parts: reader(catalog.PartsOfDeployment), revisions: replicaSets},
-	{workload: catalog.StatefulSet, resource: "statefulsets", parts: reader(catalog.PartsOfStatefulSet), revisions: controllerRevisions},
-	{workload: catalog.DaemonSet, resource: "daemonsets", parts: reader(catalog.PartsOfDaemonSet), revisions: controllerRevisions},
+	{workload: names.Deployment, resource: "deployments", parts: reader(workload.PartsOfDeployment), revisions: replicaSets},
+	{workload: names.StatefulSet, resource: "statefulsets", parts: reader(workload.PartsOfStatefulSet), revisions: controllerRevisions},
+	{workload: names.DaemonSet, resource: "daemonsets", parts: reader(workload.PartsOfDaemonSet), revisions: controllerRevisions},
 }
 
 var (
@@ -102,7 +104,7 @@ func (k *workloadKind) kind() schema.GroupVersionKind { return kindNamed(k.workl
 
 // kindNamed returns the name under which the program knows a kind. Only with the kinds of Kubernetes the API knows it under
 // that name, too; see [customKinds.spelled].
-func kindNamed(kind catalog.WorkloadKind) schema.GroupVersionKind {
+func kindNamed(kind names.WorkloadKind) schema.GroupVersionKind {
 	if kind.IsCustom() {
 		return schema.GroupVersionKind{Kind: string(kind)}
 	}
@@ -115,15 +117,15 @@ func (k *revisionKind) groupResource() schema.GroupVersionResource {
 
 // kindOfConfig returns the row of a kind of config. The kind must have a row, as every kind in
 // the catalog does.
-func kindOfConfig(kind catalog.ConfigKind) *configKind {
-	if kind == catalog.SecretProviderClass {
+func kindOfConfig(kind names.ConfigKind) *configKind {
+	if kind == names.SecretProviderClass {
 		return secretProviderClasses
 	}
 	return mustFind(configKinds, func(k *configKind) bool { return k.config == kind }, kind)
 }
 
 // kindOfWorkload returns the row of a kind of workload; see [kindOfConfig].
-func kindOfWorkload(kind catalog.WorkloadKind) *workloadKind {
+func kindOfWorkload(kind names.WorkloadKind) *workloadKind {
 	return mustFind(workloadKinds, func(k *workloadKind) bool { return k.workload == kind }, kind)
 }
 
@@ -135,7 +137,7 @@ func mustFind[K any](kinds []*K, isWanted func(*K) bool, name any) *K {
 	return kinds[i]
 }
 
-// configKinds returns the kinds of configs to watch.
+// ConfigKinds returns the kinds of configs to watch.
 func (o *Options) configKinds() []*configKind {
 	return slices.DeleteFunc(slices.Clone(configKinds), func(k *configKind) bool {
 		return len(o.Configs) > 0 && !slices.Contains(o.Configs, k.config)
@@ -143,13 +145,13 @@ func (o *Options) configKinds() []*configKind {
 }
 
 // countingKinds returns the kinds of configs that count.
-func (o *Options) countingKinds() []catalog.ConfigKind {
-	var kinds []catalog.ConfigKind
+func (o *Options) countingKinds() []names.ConfigKind {
+	var kinds []names.ConfigKind
 	for _, k := range o.configKinds() {
 		kinds = append(kinds, k.config)
 	}
 	if o.CSI {
-		kinds = append(kinds, catalog.SecretProviderClass)
+		kinds = append(kinds, names.SecretProviderClass)
 	}
 	return kinds
 }

@@ -21,7 +21,10 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
@@ -29,14 +32,14 @@ import (
 func TestStatefulSetsAndDaemonSetsAreReadLikeDeployments(t *testing.T) {
 	d := watched()
 	want := workloadOf(t, &d)
-	exceptStatus := cmpopts.IgnoreFields(catalog.Workload{}, "Rollout") // see TestARolloutIsReadFromTheStatusOfEachKind
+	exceptStatus := cmpopts.IgnoreFields(workload.Workload{}, "Rollout") // see TestARolloutIsReadFromTheStatusOfEachKind
 
-	want.Ref.Kind = catalog.StatefulSet
+	want.Ref.Kind = names.StatefulSet
 	s := &appsv1.StatefulSet{ObjectMeta: d.ObjectMeta, Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template}}
 	if diff := cmp.Diff(want, workloadOf(t, s), exceptStatus); diff != "" {
 		t.Errorf("StatefulSet (-want +got):\n%s", diff)
 	}
-	want.Ref.Kind = catalog.DaemonSet
+	want.Ref.Kind = names.DaemonSet
 	ds := &appsv1.DaemonSet{
 		ObjectMeta: d.ObjectMeta, Spec: appsv1.DaemonSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template},
 		Status: appsv1.DaemonSetStatus{ObservedGeneration: d.Generation, DesiredNumberScheduled: 1},
@@ -72,13 +75,13 @@ func TestAWorkloadThatWantsNoPodsIsIdle(t *testing.T) {
 }
 
 func TestAHoldSaysWhatKeepsAPatchFromRestarting(t *testing.T) {
-	deployment := func(paused bool) catalog.Hold {
+	deployment := func(paused bool) workload.Hold {
 		return workloadOf(t, &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: paused}}).Hold
 	}
-	statefulSet := func(strategy appsv1.StatefulSetUpdateStrategy) catalog.Hold {
+	statefulSet := func(strategy appsv1.StatefulSetUpdateStrategy) workload.Hold {
 		return workloadOf(t, &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{UpdateStrategy: strategy}}).Hold
 	}
-	daemonSet := func(kind appsv1.DaemonSetUpdateStrategyType) catalog.Hold {
+	daemonSet := func(kind appsv1.DaemonSetUpdateStrategyType) workload.Hold {
 		return workloadOf(t, &appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: kind}}}).Hold
 	}
 	partition := func(n *int32) appsv1.StatefulSetUpdateStrategy {
@@ -86,15 +89,15 @@ func TestAHoldSaysWhatKeepsAPatchFromRestarting(t *testing.T) {
 			Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: n},
 		}
 	}
-	got := []catalog.Hold{
+	got := []workload.Hold{
 		deployment(false), deployment(true),
 		statefulSet(appsv1.StatefulSetUpdateStrategy{}),
 		statefulSet(appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}),
 		statefulSet(partition(nil)), statefulSet(partition(new(int32(0)))), statefulSet(partition(new(int32(2)))),
 		daemonSet(appsv1.RollingUpdateDaemonSetStrategyType), daemonSet(appsv1.OnDeleteDaemonSetStrategyType),
 	}
-	want := []catalog.Hold{
-		catalog.NoHold, catalog.Paused, catalog.NoHold, catalog.OnDelete, catalog.NoHold, catalog.NoHold, catalog.Partitioned, catalog.NoHold, catalog.OnDelete,
+	want := []workload.Hold{
+		workload.NoHold, workload.Paused, workload.NoHold, workload.OnDelete, workload.NoHold, workload.NoHold, workload.Partitioned, workload.NoHold, workload.OnDelete,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("holds (-want +got):\n%s", diff)
@@ -126,16 +129,16 @@ func replaceKinds(t *testing.T) {
 	configs, workloads := configKinds, workloadKinds
 	t.Cleanup(func() { configKinds, workloadKinds = configs, workloads })
 	configKinds = []*configKind{{
-		config: catalog.ConfigMap, name: "ServiceAccount", resource: "serviceaccounts", fieldSelector: "metadata.name!=default",
-		read: reader(func(a *corev1.ServiceAccount) catalog.Config {
-			return catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: a.ObjectMeta, Data: a.Annotations})
+		config: names.ConfigMap, name: "ServiceAccount", resource: "serviceaccounts", fieldSelector: "metadata.name!=default",
+		read: reader(func(a *corev1.ServiceAccount) content.Config {
+			return content.NewConfigMap(&corev1.ConfigMap{ObjectMeta: a.ObjectMeta, Data: a.Annotations})
 		}),
 	}}
 	apiclient.Scheme.AddKnownTypeWithName(appsv1.SchemeGroupVersion.WithKind("Gadget"), &gadget{})
 	workloadKinds = append(slices.Clone(workloadKinds), &workloadKind{
 		workload: "Gadget", resource: "gadgets", revisions: controllerRevisions,
-		parts: reader(func(g *gadget) catalog.Parts {
-			return catalog.Parts{Meta: &g.ObjectMeta, Selector: g.Spec.Selector, Template: &g.Spec.Template}
+		parts: reader(func(g *gadget) workload.Parts {
+			return workload.Parts{Meta: &g.ObjectMeta, Selector: g.Spec.Selector, Template: &g.Spec.Template}
 		}),
 	})
 }
@@ -167,7 +170,7 @@ func (s *madeUpServer) RoundTrip(r *http.Request) (*http.Response, error) {
 			return nil, err
 		}
 		s.workload.Annotations = patch.Metadata.Annotations
-		s.workload.Annotations[catalog.EnabledAnnotation] = catalog.Enabled
+		s.workload.Annotations[annotation.EnabledAnnotation] = annotation.Enabled
 		s.workload.Spec.Template.Annotations = patch.Spec.Template.Metadata.Annotations
 		s.workload.ResourceVersion = "9"
 		return s.answer(s.workload)
@@ -190,7 +193,7 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 	app.Namespace, app.Name = "ns", "app"
 	server := &madeUpServer{workload: app}
 	c, err := New(Options{
-		API: &rest.Config{Host: "http://api", Transport: server}, QPS: 1e6, Burst: 1e6, Configs: []catalog.ConfigKind{catalog.ConfigMap}, Log: slog.New(slog.DiscardHandler),
+		API: &rest.Config{Host: "http://api", Transport: server}, QPS: 1e6, Burst: 1e6, Configs: []names.ConfigKind{names.ConfigMap}, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -220,7 +223,7 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 		app.ResourceVersion = version
 		watching["gadgets"].Observe(mustReduce(t, app))
 	}
-	ref := catalog.WorkloadRef{Kind: "Gadget", Namespace: "ns", Name: "app"}
+	ref := names.WorkloadRef{Kind: "Gadget", Namespace: "ns", Name: "app"}
 	c.restarter.work(t.Context(), ref)
 	want := []string{
 		"GET /api/v1/namespaces/ns/pods", "GET /apis/apps/v1/namespaces/ns/controllerrevisions", "PATCH /apis/apps/v1/namespaces/ns/gadgets/app",

@@ -14,7 +14,9 @@ import (
 
 	dto "github.com/prometheus/client_model/go"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -257,12 +259,12 @@ func TestAHoldThatIsSetAgainIsTheLastWordAgain(t *testing.T) {
 		settle(w)
 		told := w.listens()
 		for range 2 {
-			w.annotate("a/c", catalog.HoldAnnotation, "an incident")
+			w.annotate("a/c", annotation.HoldAnnotation, "an incident")
 			w.show("configmaps", w.configMaps["a/c"])
 			time.Sleep(longestWait)
 			settle(w)
 			events := told(reasonHeld)
-			if len(events) != 1 || !strings.HasSuffix(events[0], ". Release it with: kubectl annotate -n a configmap/c "+catalog.HoldAnnotation+"-") {
+			if len(events) != 1 || !strings.HasSuffix(events[0], ". Release it with: kubectl annotate -n a configmap/c "+annotation.HoldAnnotation+"-") {
 				t.Errorf("held: %q", events)
 			}
 			w.configMaps["a/c"].Annotations = nil
@@ -333,7 +335,7 @@ func TestWhatPeopleHeldUnderAFormerLeaderIsNotLate(t *testing.T) {
 			}
 			settle(leader)
 			time.Sleep(2 * time.Hour)
-			leader.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+			leader.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 			pass, _ := succeed(t, leader, standby)
 			pass(time.Second)
 			var got dto.Metric
@@ -350,10 +352,10 @@ func TestWhatPeopleHeldUnderAFormerLeaderIsNotLate(t *testing.T) {
 func TestAHoldThatPeopleCannotRemoveNamesNoCommand(t *testing.T) {
 	w := gradual(t, "a/web")
 	inPlace := *w.controller.catalog.Workload(deploymentNamed("a/web"))
-	inPlace.Hold = catalog.InPlace
+	inPlace.Hold = workload.InPlace
 	w.controller.gate.holdEverything("an incident")
-	for want, of := range map[string]*catalog.Workload{"": &inPlace, "the entry hold": w.controller.catalog.Workload(deploymentNamed("a/web"))} {
-		if got := w.controller.gate.release(of, &catalog.Decision{}); !strings.Contains(got, want) || want == "" && got != "" {
+	for want, of := range map[string]*workload.Workload{"": &inPlace, "the entry hold": w.controller.catalog.Workload(deploymentNamed("a/web"))} {
+		if got := w.controller.gate.release(of, &decide.Decision{}); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -372,7 +374,7 @@ func TestAWrongResumeIsToldByTheNextLeader(t *testing.T) {
 		id := leader.controller.gate.activeHalts()[0].ID
 		for _, w := range []*world{leader, standby} {
 			for _, name := range []string{"a/c", "b/c"} { // of which the other one has no halt
-				w.annotate(name, catalog.ResumeAnnotation, "wrong")
+				w.annotate(name, annotation.ResumeAnnotation, "wrong")
 				w.show("configmaps", w.configMaps[name])
 			}
 		}
@@ -394,7 +396,7 @@ func TestAWrongResumeIsToldByTheNextLeader(t *testing.T) {
 		if noted := standby.controller.mistakes.size(); noted != 1 {
 			t.Errorf("%d are noted", noted)
 		}
-		standby.annotate("a/c", catalog.ResumeAnnotation, id)
+		standby.annotate("a/c", annotation.ResumeAnnotation, id)
 		standby.show("configmaps", standby.configMaps["a/c"])
 		if list := standby.overview().Mistakes; list.Total > 0 || len(standby.controller.gate.activeHalts()) > 0 {
 			t.Errorf("with the right id: %+v", list)
@@ -429,7 +431,7 @@ func TestAWrongResumeIsToldAlsoIfTheHaltsAreReadAfterTheMinute(t *testing.T) {
 		list(w, "configmaps", w.configMaps)
 		w.controller.leading.Store(false)
 		w.controller.gate.reset()
-		w.annotate("a/c", catalog.ResumeAnnotation, "wrong")
+		w.annotate("a/c", annotation.ResumeAnnotation, "wrong")
 		w.show("configmaps", w.configMaps["a/c"])
 		pass := w.takeOver(t, &haltServer{failures: slices.Repeat([]int{http.StatusServiceUnavailable}, 70)}, w.formerHalt(t))
 		pass(haltsPatience + time.Second)

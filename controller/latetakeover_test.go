@@ -10,7 +10,8 @@ import (
 
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
@@ -80,7 +81,7 @@ func TestARestartThatNoFormerLeaderCanHaveMadeKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forger, w := gradual(t, "a/web"), gradual(t, "a/web")
 		for _, one := range []*world{forger, w} {
-			one.controller.gate.options.Groups = []catalog.ConfigRef{gate.GroupOf(catalog.ConfigMap, "c")}
+			one.controller.gate.options.Groups = []names.ConfigRef{gate.GroupOf(names.ConfigMap, "c")}
 		}
 		w.edited("b/c", "1")
 		w.runs("b/web", nil, "c")
@@ -153,7 +154,7 @@ func TestALateRestartByEvictionOfAFormerLeaderIsFollowed(t *testing.T) {
 		for _, w := range []*world{leader, next} {
 			w.controller.gate.evicts = true
 		}
-		leader.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.MethodAnnotation] = "evict" })
+		leader.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.MethodAnnotation] = "evict" })
 		settle(leader)
 		next.deployments, next.version = leader.deployments, 1000
 		list(next, "deployments", next.deployments)

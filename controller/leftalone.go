@@ -4,7 +4,9 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -14,13 +16,13 @@ import (
 // restarted (see [Controller.noteUnusable]), and those that are left alone after an internal error.
 
 // standingAlone returns how a workload is that is left alone, and false if it is not.
-func (c *Controller) standingAlone(ref catalog.WorkloadRef) (s standing, isAlone bool) {
+func (c *Controller) standingAlone(ref names.WorkloadRef) (s standing, isAlone bool) {
 	s = standing{ref: ref, state: status.LeftAlone}
 	w := c.catalog.Workload(ref)
 	unusable, isUnusable := c.unusable.find(ref.Namespace, ref)
 	broken, isBroken := c.quarantine.Since(nameOfWorkload(ref), quarantine.Intake, quarantine.Queue, quarantine.Decision)
 	switch {
-	case w != nil && w.Excess != catalog.NoExcess:
+	case w != nil && w.Excess != workload.NoExcess:
 		began, _ := c.unsettled.find(ref.Namespace, ref)
 		s.since, s.atLeast, s.by.text = began.Since, began.AtLeast, strings.TrimPrefix(tooManyReferences(w), status.NotRestarted)
 	case isUnusable && unusable.text == "": // too many of its namespace are
@@ -37,7 +39,7 @@ func (c *Controller) standingAlone(ref catalog.WorkloadRef) (s standing, isAlone
 
 // addAlone adds the workloads that are left alone. A workload may be so for several reasons, and counts once.
 func (c *Controller) addAlone(l entryLists) {
-	add := func(ref catalog.WorkloadRef) {
+	add := func(ref names.WorkloadRef) {
 		if s, isAlone := c.standingAlone(ref); isAlone {
 			l.of[status.LeftAlone].Add(s)
 		}
@@ -61,13 +63,13 @@ func (c *Controller) addAlone(l entryLists) {
 }
 
 // explainUnknown explains a workload that the catalog does not have; nil if it is not left alone either.
-func (c *Controller) explainUnknown(ref catalog.WorkloadRef, now time.Time) *status.Workload {
+func (c *Controller) explainUnknown(ref names.WorkloadRef, now time.Time) *status.Workload {
 	s, isAlone := c.standingAlone(ref)
 	if !isAlone {
 		return nil
 	}
 	return &status.Workload{
 		Time: now.UTC(), Entry: c.entry(s), EnabledBy: c.optIns.enabledBy(ref), Reads: status.List[status.Seen]{Items: []status.Seen{}}, Holds: status.List[status.Hold]{Items: []status.Hold{}},
-		Decision: status.Decision{Outcome: string(catalog.Keep), Reason: "no config change restarts it"},
+		Decision: status.Decision{Outcome: string(decide.Keep), Reason: "no config change restarts it"},
 	}
 }

@@ -11,7 +11,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -72,7 +73,7 @@ func TestAnEnabledWorkloadThatIsLeftAloneIsListedWithWhyAndNeverSettled(t *testi
 		},
 	} {
 		t.Run(problem, func(t *testing.T) {
-			w := ruled(t, catalog.OptInRules{})
+			w := ruled(t, optin.Rules{})
 			w.readsAgain()
 			look := func() (*status.Overview, *status.Workload) {
 				settle(w)
@@ -92,7 +93,7 @@ func TestAnEnabledWorkloadThatIsLeftAloneIsListedWithWhyAndNeverSettled(t *testi
 			if row.Workload != "deployment/a/web" || row.State != status.LeftAlone || !strings.HasPrefix(row.Text, test.text) || row.Since.IsZero() {
 				t.Errorf("the row is %+v", row)
 			}
-			if e == nil || e.State != status.LeftAlone || e.Text != row.Text || !e.Since.Equal(row.Since) || e.Decision.Outcome != string(catalog.Keep) && !test.isGap {
+			if e == nil || e.State != status.LeftAlone || e.Text != row.Text || !e.Since.Equal(row.Since) || e.Decision.Outcome != string(decide.Keep) && !test.isGap {
 				t.Errorf("it is explained by %+v", e)
 			}
 			if gaps := w.controller.Gaps("a"); len(gaps) > 0 != test.isGap || len(w.controller.Gaps("b")) > 0 {
@@ -113,7 +114,7 @@ func TestAnEnabledWorkloadThatIsLeftAloneIsListedWithWhyAndNeverSettled(t *testi
 }
 
 func TestAllWorkloadsThatAreLeftAloneCountHoweverManyTheyAre(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
+	w := ruled(t, optin.Rules{})
 	for i := range maxNotedOf + 20 {
 		name := fmt.Sprint("a/web-", i)
 		w.runsWith(name, []string{"c"})

@@ -19,6 +19,8 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -56,8 +58,8 @@ func TestLongDenialsAreShortened(t *testing.T) {
 		}
 		before := heapInUse()
 		for i := range workloads {
-			ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: fmt.Sprint("web", i)}
-			r.catalog.ObserveWorkload(catalog.Workload{Ref: ref, UID: uidOf(i), ResourceVersion: "1"})
+			ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: fmt.Sprint("web", i)}
+			r.catalog.ObserveWorkload(workload.Workload{Ref: ref, UID: uidOf(i), ResourceVersion: "1"})
 			r.failed(ref, fmt.Errorf("patch: %w", &apierrors.StatusError{ErrStatus: metav1.Status{
 				Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: fmt.Sprint(i, strings.Repeat("x", 1<<20)),
 			}}))

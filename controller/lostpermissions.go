@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -16,7 +16,7 @@ import (
 type lostPermission struct {
 	verb    string
 	besides string // what else is known of the workloads
-	kind    catalog.WorkloadKind
+	kind    names.WorkloadKind
 	waiting int
 	since   time.Time
 	atLeast bool   // it may have been lost before since
@@ -28,7 +28,7 @@ type lostPermission struct {
 // succeeds forgets it.
 func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 	var lost []lostPermission
-	note := func(ref catalog.WorkloadRef, found lostPermission) {
+	note := func(ref names.WorkloadRef, found lostPermission) {
 		if !isInside(namespace, ref.Namespace) {
 			return
 		}
@@ -41,7 +41,7 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 		lost[i].waiting++
 		lost[i].isSeen = lost[i].isSeen || found.isSeen
 	}
-	c.restarter.backlogs.each(func(ref catalog.WorkloadRef, w backlog) {
+	c.restarter.backlogs.each(func(ref names.WorkloadRef, w backlog) {
 		if w.failure.remedy == status.GrantPermission {
 			found := lostPermission{verb: "restart", isSeen: !w.failure.next.IsZero(), kind: ref.Kind, since: w.failure.since, atLeast: w.isInherited || w.atLeast, why: w.failure.problem}
 			if errors.Is(w.failure.record, errOnlyRecord) {
@@ -50,7 +50,7 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 			note(ref, found)
 		}
 	})
-	c.evictor.each(func(ref catalog.WorkloadRef, row eviction) {
+	c.evictor.each(func(ref names.WorkloadRef, row eviction) {
 		if row.wait.remedy == status.GrantPermission {
 			note(ref, lostPermission{verb: "replace the pods of", isSeen: true, kind: ref.Kind, since: row.wait.since, why: row.wait.text})
 		}
@@ -94,7 +94,7 @@ func (c *Controller) TryRefused(granted []apiclient.Permission) {
 	lacking, over := c.restarter.backlogs.takeLacking(granted)
 	c.gate.forgetRefusals(over)
 	for _, ref := range lacking {
-		c.restarter.queue.Add(ref, catalog.ConfigRef{})
+		c.restarter.queue.Add(ref, names.ConfigRef{})
 	}
 	c.evictor.tryRefused(namespaces)
 	c.halts.wakeUp() // the ConfigMap of halts may have been refused

@@ -14,7 +14,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -44,7 +45,7 @@ func TestALostPermissionIsToldUntilAnAttemptSucceeds(t *testing.T) {
 
 	w.refuse = 0
 	for _, name := range []string{"a/one", "a/two", "b/one"} {
-		w.controller.restarter.queue.Add(deploymentNamed(name), catalog.ConfigRef{})
+		w.controller.restarter.queue.Add(deploymentNamed(name), names.ConfigRef{})
 	}
 	settle(w)
 	if _, detail := w.controller.Ready(); strings.Contains(detail, "[!]") {
@@ -68,7 +69,7 @@ func TestALostPermissionIsToldSinceTheFirstAttemptThatItRefused(t *testing.T) {
 		w := gradual(t, "a/one")
 		try := func(refusal string) {
 			w.refuse, w.refusedWith = http.StatusForbidden, refusal
-			w.controller.restarter.queue.Add(deploymentNamed("a/one"), catalog.ConfigRef{})
+			w.controller.restarter.queue.Add(deploymentNamed("a/one"), names.ConfigRef{})
 			settle(w)
 		}
 		w.edited("a/c", "2")
@@ -87,9 +88,9 @@ func TestALostPermissionIsToldSinceTheFirstAttemptThatItRefused(t *testing.T) {
 
 func TestALostPermissionToEvictIsTold(t *testing.T) {
 	c, _ := newIdleController(t)
-	c.evictor.rows = map[catalog.WorkloadRef]*eviction{web: {}}
+	c.evictor.rows = map[names.WorkloadRef]*eviction{web: {}}
 	err := refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, strings.Replace(lackedPermission, "patch", "create", 1))
-	w := &catalog.Workload{Ref: web}
+	w := &workload.Workload{Ref: web}
 	c.evictor.failed(w, time.Now(), err)
 	if gaps := c.lostPermissions(web.Namespace); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller lacks a permission that it needs to replace the pods of workloads of the kind Deployment") {
 		t.Errorf("got %+v", gaps)
@@ -194,7 +195,7 @@ func TestThatARefusalForLackOfAPermissionBeginsIsNotedOnce(t *testing.T) {
 	}
 	try := func(name, refusal string) {
 		w.refuse, w.refusedWith = http.StatusForbidden, refusal
-		w.controller.restarter.queue.Add(deploymentNamed(name), catalog.ConfigRef{})
+		w.controller.restarter.queue.Add(deploymentNamed(name), names.ConfigRef{})
 		settle(w)
 	}
 	w.refuse, w.refusedWith = http.StatusForbidden, `admission webhook "a.example.com" denied the request: no`
@@ -218,8 +219,8 @@ func TestThatARefusalForLackOfAPermissionBeginsIsNotedOnce(t *testing.T) {
 	k.noteObject(t.Context(), err)
 	requireNoted("the ConfigMap of halts, once it could be read", 1)
 
-	web := &catalog.Workload{Ref: web}
-	w.controller.evictor.rows = map[catalog.WorkloadRef]*eviction{web.Ref: {}}
+	web := &workload.Workload{Ref: web}
+	w.controller.evictor.rows = map[names.WorkloadRef]*eviction{web.Ref: {}}
 	for i, want := range []int{1, 0} {
 		w.controller.evictor.failed(web, time.Now(), err)
 		requireNoted(fmt.Sprintf("attempt %d at an eviction", i), want)

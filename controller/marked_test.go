@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 // marked lets the watch show a ConfigMap with the mark that Reloader searches for, or without it.
@@ -20,7 +20,7 @@ func (w *world) marked(name, value string, isMarked bool) {
 }
 
 func TestAWorkloadThatSearchesRestartsForMarkedConfigsOnly(t *testing.T) {
-	w := ruled(t, understands(catalog.Reloader))
+	w := ruled(t, understands(optin.Reloader))
 	w.marked("a/c", "1", false)
 	w.marked("a/d", "1", true)
 	w.marked("a/e", "1", false)

@@ -6,7 +6,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
@@ -16,7 +17,7 @@ const measureAgain = 15 * time.Second
 
 // measured returns a workload with what its pods say about its rollout, if its status does not say it. With an
 // error, it returns the workload as it is. It does not modify the workload.
-func (r podReader) measured(ctx context.Context, w *catalog.Workload) (*catalog.Workload, error) {
+func (r podReader) measured(ctx context.Context, w *workload.Workload) (*workload.Workload, error) {
 	if !w.Rollout.ByPods {
 		return w, nil
 	}
@@ -36,8 +37,8 @@ func (r podReader) measured(ctx context.Context, w *catalog.Workload) (*catalog.
 }
 
 // count counts a pod, unless it has finished or is being deleted.
-func count(rollout *catalog.Rollout, pod *corev1.Pod, isPresent bool) {
-	if pod.DeletionTimestamp != nil || catalog.HasFinished(pod) {
+func count(rollout *workload.Rollout, pod *corev1.Pod, isPresent bool) {
+	if pod.DeletionTimestamp != nil || decide.HasFinished(pod) {
 		return
 	}
 	if isPresent {
@@ -52,7 +53,7 @@ func count(rollout *catalog.Rollout, pod *corev1.Pod, isPresent bool) {
 
 // judgeByPods is for workloads whose status does not show how a rollout goes, so it counts their pods each time. The
 // status may change at any moment, so counting takes a part of the time only; see [listingShare].
-func (d *deliveries) judgeByPods(ctx context.Context, restart *rollingRestart, w *catalog.Workload) (delivery.Judgement, error) {
+func (d *deliveries) judgeByPods(ctx context.Context, restart *rollingRestart, w *workload.Workload) (delivery.Judgement, error) {
 	began := time.Now()
 	defer func() { restart.notBefore = time.Now().Add(listingShare * time.Since(began)) }()
 	measured, err := d.pods.measured(ctx, w)

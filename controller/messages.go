@@ -7,7 +7,13 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -21,8 +27,8 @@ const (
 
 // describe names the configs that cause a restart and their changed keys. For a Secret
 // it gives only the number of keys, because their names may reveal something.
-func describe(decision catalog.Decision) string {
-	return describeCauses(decision, func(cause catalog.Cause) string {
+func describe(decision decide.Decision) string {
+	return describeCauses(decision, func(cause decide.Cause) string {
 		if cause.Config.Kind.IsPerPod() {
 			return fmt.Sprintf("%s %s was rotated in running pods", cause.Config.Kind, cause.Config.Name)
 		}
@@ -35,40 +41,40 @@ const longestCause = 512
 
 // causeNote is the cause of a restart for the pod template, as short as possible, because every
 // pod has it. It does not name keys of Secrets either.
-func causeNote(decision catalog.Decision) string {
-	return brief.Within(longestCause, describeCauses(decision, func(cause catalog.Cause) string {
+func causeNote(decision decide.Decision) string {
+	return brief.Within(longestCause, describeCauses(decision, func(cause decide.Cause) string {
 		return fmt.Sprintf("%s/%s: %s", cause.Config.Kind, cause.Config.Name, keysOf(cause))
 	}))
 }
 
 // describeWithWriters is like describe, with the field managers that made the changes,
 // for people who want to know what keeps changing a config.
-func describeWithWriters(decision catalog.Decision) string {
-	return describeCauses(decision, func(cause catalog.Cause) string {
+func describeWithWriters(decision decide.Decision) string {
+	return describeCauses(decision, func(cause decide.Cause) string {
 		return fmt.Sprintf("%s %s keeps changing (%s)", cause.Config.Kind, cause.Config.Name, describeEdit(cause))
 	})
 }
 
 // describeFailed names the causes of a restart that failed, with the field managers that made the
 // changes. It is empty if another process decided the restart.
-func describeFailed(decision catalog.Decision) string {
-	if decision.Outcome != catalog.Restart {
+func describeFailed(decision decide.Decision) string {
+	if decision.Outcome != decide.Restart {
 		return ""
 	}
-	return describeCauses(decision, func(cause catalog.Cause) string {
+	return describeCauses(decision, func(cause decide.Cause) string {
 		return fmt.Sprintf("%s %s (%s)", cause.Config.Kind, cause.Config.Name, describeEdit(cause))
 	})
 }
 
 // describeEdit names the changed keys and, if they are known, the field managers that changed them.
-func describeEdit(cause catalog.Cause) string {
+func describeEdit(cause decide.Cause) string {
 	if len(cause.Writers) == 0 {
 		return describeKeys(cause)
 	}
 	return describeKeys(cause) + "; written by " + listed(cause.Writers, cause.MoreWriters)
 }
 
-func describeCauses(decision catalog.Decision, describe func(catalog.Cause) string) string {
+func describeCauses(decision decide.Decision, describe func(decide.Cause) string) string {
 	switch {
 	case len(decision.Causes) == 0 && decision.Contradicts:
 		return returnedCause
@@ -97,7 +103,7 @@ func listed(names []string, more int) string {
 	return list
 }
 
-func describeKeys(cause catalog.Cause) string {
+func describeKeys(cause decide.Cause) string {
 	if cause.Config.Kind.IsSecret() || len(cause.Keys) == 0 {
 		return keysOf(cause)
 	}
@@ -105,7 +111,7 @@ func describeKeys(cause catalog.Cause) string {
 }
 
 // keysOf names the changed keys of a ConfigMap, or counts those of a Secret.
-func keysOf(cause catalog.Cause) string {
+func keysOf(cause decide.Cause) string {
 	count := len(cause.Keys) + cause.MoreKeys
 	atLeast := ""
 	if cause.Unnamed && cause.MoreKeys > 0 { // the catalog doesn't remember more of them
@@ -128,21 +134,21 @@ func keysOf(cause catalog.Cause) string {
 
 // describeHold describes what else must happen if the patch alone does not restart the
 // pods. It is empty if the pods restart by themselves.
-func describeHold(w *catalog.Workload) string {
+func describeHold(w *workload.Workload) string {
 	kind := strings.ToLower(string(w.Ref.Kind))
 	if w.Ref.Kind.IsCustom() {
 		kind = "workload"
 	}
 	switch w.Hold {
-	case catalog.Paused:
+	case workload.Paused:
 		return fmt.Sprintf(". The %s is paused: its pods restart when it is resumed", kind)
-	case catalog.OnDelete:
+	case workload.OnDelete:
 		return fmt.Sprintf(". The update strategy of the %s is OnDelete: each pod restarts when it is deleted", kind)
-	case catalog.Untriggered:
+	case workload.Untriggered:
 		return ". It has no trigger of the type ConfigChange: its pods restart with its next rollout"
-	case catalog.InPlace:
+	case workload.InPlace:
 		return ". The restart is held: " + w.Hold.Prevents()
-	case catalog.Partitioned:
+	case workload.Partitioned:
 		if w.Ref.Kind.IsCustom() {
 			return ". The workload has a partition: some of its pods keep running until it is lowered"
 		}
@@ -152,11 +158,11 @@ func describeHold(w *catalog.Workload) string {
 }
 
 // describeMethod says how the pods restart, empty if their template restarts them.
-func describeMethod(w *catalog.Workload) string {
+func describeMethod(w *workload.Workload) string {
 	switch {
 	case w.RestartsItself():
 		return ". Argo Rollouts replaces its pods (.spec.restartAt)"
-	case w.Method() == catalog.ByEviction:
+	case w.Method() == policy.ByEviction:
 		return ". Its pods are evicted one after the other"
 	}
 	return ""
@@ -164,17 +170,17 @@ func describeMethod(w *catalog.Workload) string {
 
 // tooManyReferences describes what to do about a workload that refers to configs too
 // often. It is empty for other workloads.
-func tooManyReferences(w *catalog.Workload) string {
+func tooManyReferences(w *workload.Workload) string {
 	switch w.Excess {
-	case catalog.NoExcess:
+	case workload.NoExcess:
 		return ""
-	case catalog.NamespaceFull:
+	case workload.NamespaceFull:
 		return fmt.Sprintf(status.NotRestarted+"the workloads of its namespace together have more than %d references to "+
 			"ConfigMaps and Secrets, and those with the most are left alone. Use fewer configs, or one envFrom or whole volume where it reads many single keys of a config",
 			maxReferencesOfNamespace)
 	}
 	return fmt.Sprintf(status.NotRestarted+"its pod template has more than %d references to ConfigMaps and Secrets. "+
-		"Use fewer configs, or one envFrom or whole volume where it reads many single keys of a config", catalog.MaxReferences)
+		"Use fewer configs, or one envFrom or whole volume where it reads many single keys of a config", template.MaxReferences)
 }
 
 // nothingRuns says why nothing restarts for an edit, and what to do if pods run that this workload does not want itself.
@@ -183,9 +189,9 @@ const nothingRuns = "a config has changed, and nothing restarts, because this wo
 
 // describeDisabled describes why config changes no longer restart a workload, given the tools whose annotations count as
 // well.
-func describeDisabled(w *workloadObservation, dialects []catalog.Dialect) string {
+func describeDisabled(w *workloadObservation, dialects []optin.Dialect) string {
 	message := fmt.Sprintf("config changes no longer restart this workload: its annotation %s is not %q",
-		catalog.EnabledAnnotation, catalog.Enabled)
+		annotation.EnabledAnnotation, annotation.Enabled)
 	for _, dialect := range dialects {
 		message += fmt.Sprintf(", and no annotation of %s enables it", dialect)
 	}
@@ -196,7 +202,7 @@ func describeDisabled(w *workloadObservation, dialects []catalog.Dialect) string
 }
 
 // objectReference names a workload as the object of an Event.
-func objectReference(w *catalog.Workload) runtime.Object {
+func objectReference(w *workload.Workload) runtime.Object {
 	version, kind := kindNamed(w.Ref.Kind).ToAPIVersionAndKind()
 	return &corev1.ObjectReference{
 		APIVersion:      version,
@@ -209,7 +215,7 @@ func objectReference(w *catalog.Workload) runtime.Object {
 }
 
 // configName names a config as kubectl does in the namespace of the config.
-func configName(ref catalog.ConfigRef) string {
+func configName(ref names.ConfigRef) string {
 	if gate.IsGroup(ref) {
 		return ref.String()
 	}
@@ -217,11 +223,11 @@ func configName(ref catalog.ConfigRef) string {
 }
 
 // workloadName names a workload as kubectl does in the namespace of the workload.
-func workloadName(ref catalog.WorkloadRef) string {
+func workloadName(ref names.WorkloadRef) string {
 	return strings.ToLower(string(ref.Kind)) + "/" + ref.Name
 }
 
-func workloadNames(refs []catalog.WorkloadRef) string {
+func workloadNames(refs []names.WorkloadRef) string {
 	names := make([]string, 0, len(refs))
 	for _, ref := range refs {
 		names = append(names, workloadName(ref))
@@ -233,19 +239,19 @@ func workloadNames(refs []catalog.WorkloadRef) string {
 func releaseCommand(on fmt.Stringer) string {
 	var namespace, name string
 	switch on := on.(type) {
-	case catalog.WorkloadRef:
+	case names.WorkloadRef:
 		namespace, name = on.Namespace, workloadName(on)
-	case catalog.ConfigRef:
+	case names.ConfigRef:
 		source := on.Source() // whose owner decides
 		namespace, name = source.Namespace, configName(source)
 	}
-	return fmt.Sprintf("kubectl annotate -n %s %s %s-", namespace, name, catalog.HoldAnnotation)
+	return fmt.Sprintf("kubectl annotate -n %s %s %s-", namespace, name, annotation.HoldAnnotation)
 }
 
 // remedyFor says what else must happen after a restart has failed; empty if the next restart replaces
 // the pods. See https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback.
-func remedyFor(w *catalog.Workload) string {
-	if w.Ref.Kind != catalog.StatefulSet {
+func remedyFor(w *workload.Workload) string {
+	if w.Ref.Kind != names.StatefulSet {
 		return ""
 	}
 	return ". Unless its podManagementPolicy is Parallel, a StatefulSet does not replace a broken pod: when the config is right again, delete the pod"

@@ -12,36 +12,40 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
-	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "ns", Name: "tls"}
+	secret := names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "tls"}
 	for _, test := range []struct {
 		name   string
-		causes []catalog.Cause
+		causes []decide.Cause
 		want   string
 		note   string
 	}{
-		{"keys of a configmap", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}}}, "configmap a changed (keys: x, y)", "configmap/a: x, y"},
-		{"a change that nobody saw", []catalog.Cause{{Config: mapA}}, "configmap a changed (keys unknown)", "configmap/a: keys unknown"},
-		{"one key of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x"}}}, "secret tls changed (1 key)", "secret/tls: 1 key"},
-		{"keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}}}, "secret tls changed (2 keys)", "secret/tls: 2 keys"},
-		{"several configs", []catalog.Cause{{Config: mapA, Keys: []string{"x"}}, {Config: secret}}, "configmap a changed (keys: x); secret tls changed (keys unknown)", "configmap/a: x; secret/tls: keys unknown"},
-		{"more keys than are remembered", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}, MoreKeys: 2, Unnamed: true}}, "configmap a changed (keys: x, y and at least 2 more)", "configmap/a: x, y and at least 2 more"},
-		{"more keys of a Secret than are remembered", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}, MoreKeys: 2, Unnamed: true}}, "secret tls changed (at least 4 keys)", "secret/tls: at least 4 keys"},
-		{"very many keys", []catalog.Cause{{Config: mapA, Keys: []string{"x", "y"}, MoreKeys: 2}}, "configmap a changed (keys: x, y and 2 more)", "configmap/a: x, y and 2 more"},
-		{"very many keys of a secret", []catalog.Cause{{Config: secret, Keys: []string{"x", "y"}, MoreKeys: 2}}, "secret tls changed (4 keys)", "secret/tls: 4 keys"},
+		{"keys of a configmap", []decide.Cause{{Config: mapA, Keys: []string{"x", "y"}}}, "configmap a changed (keys: x, y)", "configmap/a: x, y"},
+		{"a change that nobody saw", []decide.Cause{{Config: mapA}}, "configmap a changed (keys unknown)", "configmap/a: keys unknown"},
+		{"one key of a secret", []decide.Cause{{Config: secret, Keys: []string{"x"}}}, "secret tls changed (1 key)", "secret/tls: 1 key"},
+		{"keys of a secret", []decide.Cause{{Config: secret, Keys: []string{"x", "y"}}}, "secret tls changed (2 keys)", "secret/tls: 2 keys"},
+		{"several configs", []decide.Cause{{Config: mapA, Keys: []string{"x"}}, {Config: secret}}, "configmap a changed (keys: x); secret tls changed (keys unknown)", "configmap/a: x; secret/tls: keys unknown"},
+		{"more keys than are remembered", []decide.Cause{{Config: mapA, Keys: []string{"x", "y"}, MoreKeys: 2, Unnamed: true}}, "configmap a changed (keys: x, y and at least 2 more)", "configmap/a: x, y and at least 2 more"},
+		{"more keys of a Secret than are remembered", []decide.Cause{{Config: secret, Keys: []string{"x", "y"}, MoreKeys: 2, Unnamed: true}}, "secret tls changed (at least 4 keys)", "secret/tls: at least 4 keys"},
+		{"very many keys", []decide.Cause{{Config: mapA, Keys: []string{"x", "y"}, MoreKeys: 2}}, "configmap a changed (keys: x, y and 2 more)", "configmap/a: x, y and 2 more"},
+		{"very many keys of a secret", []decide.Cause{{Config: secret, Keys: []string{"x", "y"}, MoreKeys: 2}}, "secret tls changed (4 keys)", "secret/tls: 4 keys"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			if got := describe(catalog.Decision{Causes: test.causes}); got != test.want {
+			if got := describe(decide.Decision{Causes: test.causes}); got != test.want {
 				t.Errorf("got  %s\nwant %s", got, test.want)
 			}
-			if got := causeNote(catalog.Decision{Causes: test.causes}); got != test.note {
+			if got := causeNote(decide.Decision{Causes: test.causes}); got != test.note {
 				t.Errorf("in the pod template: got %s\nwant %s", got, test.note)
 			}
-			if got, want := describe(catalog.Decision{Causes: test.causes, MoreCauses: 3}), test.want+"; and 3 more"; got != want {
+			if got, want := describe(decide.Decision{Causes: test.causes, MoreCauses: 3}), test.want+"; and 3 more"; got != want {
 				t.Errorf("got  %s\nwant %s", got, want)
 			}
 		})
@@ -49,43 +53,43 @@ func TestARestartNamesConfigsAndKeysButNotThoseOfSecrets(t *testing.T) {
 }
 
 func TestTheCauseTakesLittleOfThePodTemplate(t *testing.T) {
-	var causes []catalog.Cause
+	var causes []decide.Cause
 	for range 10 {
-		causes = append(causes, catalog.Cause{Config: mapA, Keys: slices.Repeat([]string{strings.Repeat("k", 253)}, 10)})
+		causes = append(causes, decide.Cause{Config: mapA, Keys: slices.Repeat([]string{strings.Repeat("k", 253)}, 10)})
 	}
-	if note := causeNote(catalog.Decision{Causes: causes}); len(note) != 512 || !strings.HasSuffix(note, "[cut]") {
+	if note := causeNote(decide.Decision{Causes: causes}); len(note) != 512 || !strings.HasSuffix(note, "[cut]") {
 		t.Errorf("%d bytes: %s", len(note), note)
 	}
 }
 
 func TestWhatKeepsChangingIsReportedWithItsWriters(t *testing.T) {
-	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "ns", Name: "tls"}
+	secret := names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "tls"}
 	for name, test := range map[string]struct {
-		cause catalog.Cause
+		cause decide.Cause
 		want  string
 	}{
-		"keys of a configmap": {catalog.Cause{Config: mapA, Keys: []string{"x"}, Writers: []string{"helm"}}, "configmap a keeps changing (keys: x; written by helm)"},
-		"keys of a secret":    {catalog.Cause{Config: secret, Keys: []string{"x", "y"}, Writers: []string{"a", "b"}}, "secret tls keeps changing (2 keys; written by a, b)"},
-		"nobody saw it":       {catalog.Cause{Config: secret, Writers: []string{"a"}}, "secret tls keeps changing (keys unknown; written by a)"},
+		"keys of a configmap": {decide.Cause{Config: mapA, Keys: []string{"x"}, Writers: []string{"helm"}}, "configmap a keeps changing (keys: x; written by helm)"},
+		"keys of a secret":    {decide.Cause{Config: secret, Keys: []string{"x", "y"}, Writers: []string{"a", "b"}}, "secret tls keeps changing (2 keys; written by a, b)"},
+		"nobody saw it":       {decide.Cause{Config: secret, Writers: []string{"a"}}, "secret tls keeps changing (keys unknown; written by a)"},
 		"very many writers": {
-			catalog.Cause{Config: mapA, Writers: []string{"a", "b"}, MoreWriters: 998}, "configmap a keeps changing (keys unknown; written by a, b and 998 more)",
+			decide.Cause{Config: mapA, Writers: []string{"a", "b"}, MoreWriters: 998}, "configmap a keeps changing (keys unknown; written by a, b and 998 more)",
 		},
-		"a key was removed": {catalog.Cause{Config: mapA, Keys: []string{"x"}}, "configmap a keeps changing (keys: x)"},
+		"a key was removed": {decide.Cause{Config: mapA, Keys: []string{"x"}}, "configmap a keeps changing (keys: x)"},
 	} {
-		if got := describeWithWriters(catalog.Decision{Causes: []catalog.Cause{test.cause}}); got != test.want {
+		if got := describeWithWriters(decide.Decision{Causes: []decide.Cause{test.cause}}); got != test.want {
 			t.Errorf("%s: got %q, want %q", name, got, test.want)
 		}
 	}
 }
 
 // allHolds returns all constants of the type Hold, as the source of the catalog declares them.
-func allHolds(t *testing.T) []catalog.Hold {
+func allHolds(t *testing.T) []workload.Hold {
 	t.Helper()
 	file, err := parser.ParseFile(token.NewFileSet(), "../catalog/workload.go", nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var holds []catalog.Hold
+	var holds []workload.Hold
 	for _, declaration := range file.Decls {
 		constants, isGeneral := declaration.(*ast.GenDecl)
 		if !isGeneral || constants.Tok != token.CONST {
@@ -93,7 +97,7 @@ func allHolds(t *testing.T) []catalog.Hold {
 		}
 		if typ, isName := constants.Specs[0].(*ast.ValueSpec).Type.(*ast.Ident); isName && typ.Name == "Hold" {
 			for value := range constants.Specs { // they are numbered
-				holds = append(holds, catalog.Hold(value))
+				holds = append(holds, workload.Hold(value))
 			}
 		}
 	}
@@ -101,18 +105,18 @@ func allHolds(t *testing.T) []catalog.Hold {
 }
 
 func TestOnlyAHoldLeavesSomethingToDo(t *testing.T) {
-	want := map[catalog.Hold]string{
-		catalog.NoHold:      "",
-		catalog.Paused:      ". The deployment is paused: its pods restart when it is resumed",
-		catalog.OnDelete:    ". The update strategy of the deployment is OnDelete: each pod restarts when it is deleted",
-		catalog.Partitioned: ". The deployment has a partition: pods with an ordinal below it keep running until it is lowered",
-		catalog.Untriggered: ". It has no trigger of the type ConfigChange: its pods restart with its next rollout",
-		catalog.InPlace:     ". The restart is held: its update strategy updates pods in place, which restarts nothing: set it to ReCreate",
+	want := map[workload.Hold]string{
+		workload.NoHold:      "",
+		workload.Paused:      ". The deployment is paused: its pods restart when it is resumed",
+		workload.OnDelete:    ". The update strategy of the deployment is OnDelete: each pod restarts when it is deleted",
+		workload.Partitioned: ". The deployment has a partition: pods with an ordinal below it keep running until it is lowered",
+		workload.Untriggered: ". It has no trigger of the type ConfigChange: its pods restart with its next rollout",
+		workload.InPlace:     ". The restart is held: its update strategy updates pods in place, which restarts nothing: set it to ReCreate",
 	}
-	got := make(map[catalog.Hold]string)
+	got := make(map[workload.Hold]string)
 	for _, hold := range allHolds(t) {
-		got[hold] = describeHold(&catalog.Workload{Ref: web, Hold: hold})
-		if hold != catalog.NoHold && got[hold] == "" {
+		got[hold] = describeHold(&workload.Workload{Ref: web, Hold: hold})
+		if hold != workload.NoHold && got[hold] == "" {
 			t.Errorf("no text for the hold %d", hold)
 		}
 	}
@@ -127,7 +131,7 @@ func TestAWorkloadIsDisabledForLackOfAnyAnnotationThatCounts(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	want := own + ", and no annotation of reloader enables it (last written by helm)"
-	if got := describeDisabled(&workloadObservation{lastWriter: "helm"}, []catalog.Dialect{catalog.Reloader}); got != want {
+	if got := describeDisabled(&workloadObservation{lastWriter: "helm"}, []optin.Dialect{optin.Reloader}); got != want {
 		t.Errorf("got %s", got)
 	}
 }
@@ -151,9 +155,9 @@ func TestAWaitForAnEarlierWaveNamesAWorkloadAndNoMoreThanIsKnownOfIt(t *testing.
 // Nobody waits for a workload whose pods do not restart by themselves, but that one is not even patched.
 func TestAWorkloadThatCannotBeRestartedIsDue(t *testing.T) {
 	g := openGate(catalog.New())
-	for hold, want := range map[catalog.Hold]bool{catalog.InPlace: false, catalog.Paused: true, catalog.NoHold: false} {
-		w := &catalog.Workload{Ref: deploymentNamed("a/web"), Hold: hold}
-		if got := g.request(w, &catalog.Decision{}, 0, gate.Well, time.Now()); got.CannotRoll != want {
+	for hold, want := range map[workload.Hold]bool{workload.InPlace: false, workload.Paused: true, workload.NoHold: false} {
+		w := &workload.Workload{Ref: deploymentNamed("a/web"), Hold: hold}
+		if got := g.request(w, &decide.Decision{}, 0, gate.Well, time.Now()); got.CannotRoll != want {
 			t.Errorf("%v: nobody waits for it: %t", hold, got.CannotRoll)
 		}
 	}

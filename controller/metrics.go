@@ -7,7 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
@@ -78,7 +78,7 @@ func newMetrics() *metrics {
 // increase is visible as an increase.
 func (m *metrics) startAtZero() {
 	m.startKindsAtZero(workloadKinds)
-	for _, outcome := range []catalog.Outcome{catalog.Keep, catalog.RecordOnly, catalog.Restart} {
+	for _, outcome := range []decide.Outcome{decide.Keep, decide.RecordOnly, decide.Restart} {
 		m.decisions.WithLabelValues(string(outcome))
 	}
 	for _, place := range quarantine.Places {

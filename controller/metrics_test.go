@@ -10,7 +10,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // collect reads all samples of a controller once.
@@ -33,30 +38,30 @@ func newFleet(tb testing.TB) *Controller {
 	tb.Helper()
 	c, _ := newIdleController(tb)
 	const namespaces, workloads, configs = 100, 100, 10
-	var allConfigs []*catalog.Config
-	var all []*catalog.Workload
+	var allConfigs []*content.Config
+	var all []*workload.Workload
 	for n := range namespaces {
 		namespace := fmt.Sprintf("namespace-%d", n)
 		for i := range workloads {
-			w := catalog.Workload{
-				Ref:             catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: fmt.Sprintf("workload-%d", i)},
+			w := workload.Workload{
+				Ref:             names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: fmt.Sprintf("workload-%d", i)},
 				ResourceVersion: "1", Room: 1 << 18,
-				Applied: catalog.AppliedState{Trusted: true, Checksums: catalog.Checksums{}, Written: time.Unix(1, 0)},
+				Applied: record.AppliedState{Trusted: true, Checksums: record.Checksums{}, Written: time.Unix(1, 0)},
 			}
 			for k := range configs {
-				config := catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: fmt.Sprintf("config-%d-%d", i, k)}}
+				config := content.Config{Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: fmt.Sprintf("config-%d-%d", i, k)}}
 				for _, key := range []string{"a", "b", "c"} {
-					config.Keys = append(config.Keys, catalog.Key{Name: key, Checksum: 1})
+					config.Keys = append(config.Keys, names.Key{Name: key, Checksum: 1})
 				}
 				allConfigs = append(allConfigs, &config)
-				w.References = append(w.References, catalog.Reference{Config: config.Ref, Container: "app"})
-				w.Applied.Checksums[config.Ref] = config.Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})
+				w.References = append(w.References, template.Reference{Config: config.Ref, Container: "app"})
+				w.Applied.Checksums[config.Ref] = config.Checksum([]template.Selection{{}}, content.ChecksumKey{})
 			}
 			all = append(all, &w)
 		}
 	}
-	c.catalog.ListConfigs(catalog.ConfigMap, "", allConfigs, time.Unix(2, 0), true, func(catalog.ConfigRef) {})
-	c.catalog.ListWorkloads(catalog.Deployment, "", all, 0, func(catalog.WorkloadRef) {})
+	c.catalog.ListConfigs(names.ConfigMap, "", allConfigs, time.Unix(2, 0), true, func(names.ConfigRef) {})
+	c.catalog.ListWorkloads(names.Deployment, "", all, 0, func(names.WorkloadRef) {})
 	return c
 }
 
@@ -66,7 +71,7 @@ func BenchmarkCollect(b *testing.B) {
 	c := newFleet(b)
 	b.Run("10,000 workloads at rest", func(b *testing.B) { benchmarkCollect(b, c) })
 	for _, ref := range c.catalog.Workloads() {
-		causes := []catalog.Cause{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: ref.Namespace, Name: ref.Name}}}
+		causes := []decide.Cause{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: ref.Namespace, Name: ref.Name}}}
 		c.restarter.backlogs.putOff(ref, causes, slowedUntil(time.Now().Add(-time.Hour)), time.Now())
 	}
 	c.staleness.noteEverything()
@@ -96,8 +101,8 @@ func BenchmarkJudge10000Workloads(b *testing.B) {
 func TestEditsWithNewKeysByNewManagersMakeOneSeries(t *testing.T) {
 	c, _ := newIdleController(t)
 	for i := range 1000 {
-		cause := catalog.Cause{Config: mapA, Keys: []string{fmt.Sprint("key-", i)}, Writers: []string{fmt.Sprint("manager-", i)}}
-		c.restarter.backlogs.putOff(web, []catalog.Cause{cause}, slowedUntil(time.Now()), time.Now())
+		cause := decide.Cause{Config: mapA, Keys: []string{fmt.Sprint("key-", i)}, Writers: []string{fmt.Sprint("manager-", i)}}
+		c.restarter.backlogs.putOff(web, []decide.Cause{cause}, slowedUntil(time.Now()), time.Now())
 		want := fmt.Sprintf(`
 # HELP deployment_restart_controller_slowed_workloads The number of workloads whose next restart is put off because a config keeps changing.
 # TYPE deployment_restart_controller_slowed_workloads gauge
@@ -114,12 +119,12 @@ func TestTheNumberOfSeriesDoesNotGrowWithNamespacesAndConfigs(t *testing.T) {
 	c, _ := newIdleController(t)
 	for i := range 1000 {
 		namespace := fmt.Sprint("namespace-", i)
-		workload := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: "web"}
-		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: "a"}
-		c.restarter.backlogs.putOff(workload, []catalog.Cause{{Config: config}}, slowedUntil(time.Now().Add(-time.Hour)), time.Now())
+		workload := names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: "web"}
+		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: "a"}
+		c.restarter.backlogs.putOff(workload, []decide.Cause{{Config: config}}, slowedUntil(time.Now().Add(-time.Hour)), time.Now())
 	}
 	for i := range 1000 {
-		c.staleness.put(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}, stale, time.Now())
+		c.staleness.put(names.WorkloadRef{Kind: names.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}, stale, time.Now())
 	}
 	for name, want := range map[string]int{"stale_workloads": namedNamespaces + 1, "longest_wait_seconds": namedNamespaces + 1, "slowed_workloads": namedConfigs + 1} {
 		if got := testutil.CollectAndCount(c, "deployment_restart_controller_"+name); got != want {

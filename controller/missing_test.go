@@ -9,7 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -74,7 +76,7 @@ func TestNoRestartBeginsWhileARequiredConfigIsMissing(t *testing.T) {
 
 func TestAConfigThatCannotBeSeenIsNotMissing(t *testing.T) {
 	w := lacking(t, "a/one")
-	w.controller.gate.knowsWhatExists = func(kind catalog.ConfigKind, _ string) bool { return kind != catalog.ConfigMap }
+	w.controller.gate.knowsWhatExists = func(kind names.ConfigKind, _ string) bool { return kind != names.ConfigMap }
 	w.edited("a/c", "2")
 	settle(w)
 	if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
@@ -105,7 +107,7 @@ func TestAnEarlierWaveThatLacksAConfigHoldsLaterOnes(t *testing.T) {
 	w := gradual(t)
 	w.edited("a/b", "1")
 	w.runs("a/first", nil, "b", "c")
-	w.runs("a/second", map[string]string{catalog.WaveAnnotation: "1"}, "c")
+	w.runs("a/second", map[string]string{annotation.WaveAnnotation: "1"}, "c")
 	settle(w)
 	w.hide("configmaps", w.configMaps["a/b"])
 	settle(w)
@@ -122,8 +124,8 @@ func TestAnEarlierWaveThatLacksAConfigHoldsLaterOnes(t *testing.T) {
 
 func TestARestartThatLacksAConfigTakesNoSlotOfOthers(t *testing.T) {
 	w := gradual(t)
-	group := gate.GroupOf(catalog.ConfigMap, "c")
-	w.controller.gate.options.Groups = []catalog.ConfigRef{group}
+	group := gate.GroupOf(names.ConfigMap, "c")
+	w.controller.gate.options.Groups = []names.ConfigRef{group}
 	w.edited("a/b", "1")
 	w.edited("b/c", "1")
 	w.runs("a/one", nil, "b", "c")
@@ -142,7 +144,7 @@ func TestARestartThatLacksAConfigTakesNoSlotOfOthers(t *testing.T) {
 
 func TestAConfigIsMissingAlsoWhileConfigsOfAnotherKindCannotBeSeen(t *testing.T) {
 	w := lacking(t, "a/one")
-	w.controller.gate.knowsWhatExists = func(kind catalog.ConfigKind, _ string) bool { return kind == catalog.ConfigMap }
+	w.controller.gate.knowsWhatExists = func(kind names.ConfigKind, _ string) bool { return kind == names.ConfigMap }
 	w.edited("a/c", "2")
 	settle(w)
 	if got := w.restarted(); len(got) > 0 {
@@ -152,7 +154,7 @@ func TestAConfigIsMissingAlsoWhileConfigsOfAnotherKindCannotBeSeen(t *testing.T)
 
 func TestNoFurtherPodIsEvictedWhileARequiredConfigIsMissing(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.controller.gate.knowsWhatExists = func(catalog.ConfigKind, string) bool { return true }
+		w.controller.gate.knowsWhatExists = func(names.ConfigKind, string) bool { return true }
 		w.edited("a/c", "2")
 		w.pass(5)
 		w.requireEvicted("web-1")
@@ -168,7 +170,7 @@ func TestNoFurtherPodIsEvictedWhileARequiredConfigIsMissing(t *testing.T) {
 // A Secret of the type helm.sh/release.v1 looks so: the watch never shows it.
 func TestASecretThatWasNeverSeenKeepsNoRestartWaiting(t *testing.T) {
 	w := gradual(t)
-	w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+	w.controller.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{1}))
 	w.runs("a/one", nil, "c", "s")
 	settle(w)
 	w.edited("a/c", "2")
@@ -188,7 +190,7 @@ func TestASecretThatWasNeverSeenKeepsNoRestartWaiting(t *testing.T) {
 
 func TestNoRestartBeginsWhileASecretIsGone(t *testing.T) {
 	w := gradual(t)
-	w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+	w.controller.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{1}))
 	w.secrets["a/s"] = &corev1.Secret{ObjectMeta: w.meta("a/s"), Data: map[string][]byte{"k": []byte("1")}}
 	w.show("secrets", w.secrets["a/s"])
 	w.runs("a/one", nil, "c", "s")
@@ -208,7 +210,7 @@ func TestNoRestartBeginsWhileASecretIsGone(t *testing.T) {
 // keysMissing lets a Deployment need the key "k" of a config, and removes it.
 func keysMissing(t *testing.T, need func(*corev1.PodSpec)) *world {
 	w := gradual(t)
-	w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+	w.controller.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{1}))
 	w.secrets["a/s"] = &corev1.Secret{ObjectMeta: w.meta("a/s"), Data: map[string][]byte{"k": []byte("1")}}
 	w.show("secrets", w.secrets["a/s"])
 	d := w.deployment("a/one")

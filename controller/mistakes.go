@@ -11,6 +11,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -83,7 +85,7 @@ func (c *Controller) judgeResumes() {
 }
 
 // problemOfValues describes which values of a workload's annotations cannot be used, empty if there are none.
-func (c *Controller) problemOfValues(w *catalog.Workload) string {
+func (c *Controller) problemOfValues(w *workload.Workload) string {
 	return joinProblems(w.GraceProblem(c.restarter.gracePeriod(w).String()), c.gate.problemOf(w), c.restarter.unwatched(w))
 }
 
@@ -92,7 +94,7 @@ func (c *Controller) describe(object quarantine.Object, m mistake) string {
 	if m.resume == "" {
 		return m.text
 	}
-	ref, _ := catalog.ParseConfigRef(object.String())
+	ref, _ := names.ParseConfigRef(object.String())
 	return brief.Text(joinProblems(m.text, c.gate.problemOfResume(ref, m.resume)))
 }
 
@@ -102,7 +104,7 @@ func place(object quarantine.Object) string { return cmp.Or(object.Namespace, ob
 // MistakeOn returns what a person has got wrong on an object with a name such as "deployment/namespace/name", nil if nothing is
 // known of it.
 func (c *Controller) MistakeOn(name string) *status.Mistake {
-	if ref, isWorkload := catalog.ParseWorkloadRef(name); isWorkload {
+	if ref, isWorkload := names.ParseWorkloadRef(name); isWorkload {
 		return c.mistakeOn(nameOfWorkload(ref))
 	}
 	return nil
@@ -139,7 +141,7 @@ func compareMistakes(a, b status.Mistake) int { return cmp.Compare(a.Object, b.O
 // come first, even if too many of the namespace are known to keep them.
 func (c *Controller) mistakesAbout(view *catalog.View) (mistakes []status.Mistake) {
 	c.mistakes.each(view.Workload.Ref.Namespace, func(object quarantine.Object, known mistake) {
-		if ref, isConfig := catalog.ParseConfigRef(object.String()); isConfig && view.Configs[ref] != nil || object.Namespace == "" {
+		if ref, isConfig := names.ParseConfigRef(object.String()); isConfig && view.Configs[ref] != nil || object.Namespace == "" {
 			if m := c.shownMistake(object, known); m != nil {
 				mistakes = append(mistakes, *m)
 			}

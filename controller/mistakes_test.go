@@ -13,7 +13,9 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -48,7 +50,7 @@ func (w *world) misspelt(name string) metav1.ObjectMeta {
 }
 
 func TestAMistakeIsReportedOnceOnEachKindOfObjectThatIsWatched(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{ByNamespace: true})
+	w := ruled(t, optin.Rules{ByNamespace: true})
 	heard := w.hearing()
 	for resource, object := range map[string]any{
 		"deployments": &appsv1.Deployment{ObjectMeta: w.misspelt("a/x")}, "statefulsets": &appsv1.StatefulSet{ObjectMeta: w.misspelt("a/x")},
@@ -73,7 +75,7 @@ func TestAMistakeIsReportedOnceOnEachKindOfObjectThatIsWatched(t *testing.T) {
 }
 
 func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
+	w := ruled(t, optin.Rules{})
 	heard := w.hearing()
 	require := func(when string, want int) {
 		t.Helper()
@@ -87,7 +89,7 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 	require("a list", 1)
 	list(w, "configmaps", w.configMaps)
 	require("the same list", 0)
-	cm.Annotations = map[string]string{catalog.WaveAnnotation: "1"}
+	cm.Annotations = map[string]string{annotation.WaveAnnotation: "1"}
 	w.show("configmaps", cm)
 	require("another mistake", 1)
 	w.controller.leading.Store(false)
@@ -102,7 +104,7 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 	}
 	w.controller.beginToLead()
 	require("after it is corrected", 0)
-	cm.Annotations = map[string]string{catalog.WaveAnnotation: "1"}
+	cm.Annotations = map[string]string{annotation.WaveAnnotation: "1"}
 	w.show("configmaps", cm)
 	require("the mistake again", 1)
 	delete(w.configMaps, "a/c")
@@ -121,7 +123,7 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 
 // Anyone who may make objects can make very many.
 func TestTheMistakesOfANamespaceAreLimitedAndOthersAreStillReported(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
+	w := ruled(t, optin.Rules{})
 	heard := w.hearing()
 	for i := range 3 * maxNotedOf {
 		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt(fmt.Sprintf("hostile/c-%d", i))})
@@ -155,7 +157,7 @@ func TestAStandbyReportsNoMistakeAndTheOthersNothing(t *testing.T) {
 
 func TestAMistakeIsSinceItWasNoticedUnlessAListShowsIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := ruled(t, catalog.OptInRules{})
+		w := ruled(t, optin.Rules{})
 		w.configMaps["a/listed"] = &corev1.ConfigMap{ObjectMeta: w.misspelt("a/listed")}
 		list(w, "configmaps", w.configMaps)
 		start := time.Now()
@@ -184,9 +186,9 @@ func TestAValueThatCannotBeUsedIsToldLikeAMisspelledName(t *testing.T) {
 		heard := w.hearing()
 		log := w.log()
 		start := time.Now()
-		w.annotate("a/c", catalog.FanOutAnnotation, "at night")
+		w.annotate("a/c", annotation.FanOutAnnotation, "at night")
 		w.show("configmaps", w.configMaps["a/c"])
-		w.runs("a/web", map[string]string{catalog.WaveAnnotation: "first", catalog.WindowAnnotation: "every night", catalog.GracePeriodAnnotation: "soon", "com.xing.deployment-restart.hodl": "x"}, "c")
+		w.runs("a/web", map[string]string{annotation.WaveAnnotation: "first", annotation.WindowAnnotation: "every night", annotation.GracePeriodAnnotation: "soon", "com.xing.deployment-restart.hodl": "x"}, "c")
 		settle(w)
 		time.Sleep(time.Hour)
 		w.show("deployments", w.deployments["a/web"])
@@ -216,9 +218,9 @@ func TestAValueThatCannotBeUsedIsToldLikeAMisspelledName(t *testing.T) {
 		if len(explained) != 2 || explained[0] != list.Items[1] || explained[1] != list.Items[0] || *w.controller.MistakeOn("deployment/a/web") != list.Items[1] {
 			t.Errorf("explained as %v", explained)
 		}
-		w.deployments["a/web"].Annotations = map[string]string{catalog.EnabledAnnotation: catalog.Enabled, catalog.WaveAnnotation: "1"}
+		w.deployments["a/web"].Annotations = map[string]string{annotation.EnabledAnnotation: annotation.Enabled, annotation.WaveAnnotation: "1"}
 		w.show("deployments", w.deployments["a/web"])
-		w.annotate("a/c", catalog.FanOutAnnotation, string(catalog.Gradual))
+		w.annotate("a/c", annotation.FanOutAnnotation, string(policy.Gradual))
 		w.show("configmaps", w.configMaps["a/c"])
 		if list := w.overview().Mistakes; list.Total != 0 {
 			t.Errorf("corrected, the list is %v", list)
@@ -233,7 +235,7 @@ func TestAnIDThatResumesNothingIsReportedWithTheOneThatDoes(t *testing.T) {
 		pass(time.Second)
 		heard := w.hearing()
 		resume := func(id string) {
-			w.annotate("a/c", catalog.ResumeAnnotation, id)
+			w.annotate("a/c", annotation.ResumeAnnotation, id)
 			w.show("configmaps", w.configMaps["a/c"])
 		}
 		resume("of-an-earlier-one")
@@ -277,7 +279,7 @@ func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testi
 	w.show("configmaps", w.configMaps["a/c"])
 	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/other")})
 	for _, name := range []string{"a", "b"} {
-		o := observation{namespace: &catalog.Namespace{Name: name}}
+		o := observation{namespace: &optin.Namespace{Name: name}}
 		w.controller.noteMistake(o.name(), newMistake("u", "label x"), false)
 	}
 	problems := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Mistakes

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -44,14 +45,14 @@ func reduceMount(object any) (*observation, error) {
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, custom.MountKind.Kind)
 	}
-	var mount catalog.Mount
+	var mount content.Mount
 	var err error
 	decodeObject(read, func() { mount, err = custom.Mount(read) })
 	return &observation{resourceVersion: read.ResourceVersion, mount: &mount}, err
 }
 
 // observeMount takes in a mount that is new or has changed.
-func (c *Controller) observeMount(mount *catalog.Mount) {
+func (c *Controller) observeMount(mount *content.Mount) {
 	if c.optIns.rules.Ignores(mount.Class.Namespace) {
 		return
 	}
@@ -63,14 +64,14 @@ func (c *Controller) observeMount(mount *catalog.Mount) {
 
 // listMounts takes in all mounts of a namespace, or of all namespaces.
 func (c *Controller) listMounts(namespace string, all []*observation, first bool) {
-	mounts := make([]*catalog.Mount, 0, len(all))
+	mounts := make([]*content.Mount, 0, len(all))
 	for _, o := range all {
 		if !c.optIns.rules.Ignores(o.mount.Class.Namespace) {
 			mounts = append(mounts, o.mount)
 		}
 	}
-	now, changed := time.Now(), make(map[catalog.ConfigRef]struct{})
-	c.catalog.ListMounts(namespace, mounts, now, first, func(class catalog.ConfigRef) { changed[class] = struct{}{} })
+	now, changed := time.Now(), make(map[names.ConfigRef]struct{})
+	c.catalog.ListMounts(namespace, mounts, now, first, func(class names.ConfigRef) { changed[class] = struct{}{} })
 	for class := range changed {
 		c.quarantine.Try(quarantine.Queue, nameOfConfig(class), func() { c.configChanged(class, now) })
 	}

@@ -17,7 +17,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/custom"
@@ -113,7 +116,7 @@ func (w *mountingWorld) rotate(pod types.UID, version string) {
 }
 
 func (w *mountingWorld) restarts() string {
-	return w.deployments["a/web"].Spec.Template.Annotations[catalog.TimestampAnnotation]
+	return w.deployments["a/web"].Spec.Template.Annotations[annotation.TimestampAnnotation]
 }
 
 // inMountingWorld runs a test with a clock of its own.
@@ -123,7 +126,7 @@ func inMountingWorld(t *testing.T, options Options, test func(*testing.T, *mount
 
 func TestARotationRestartsTheWorkloadWhosePodsHaveTheFiles(t *testing.T) {
 	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
-		recorded := w.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]
+		recorded := w.deployments["a/web"].Annotations[annotation.ChecksumsAnnotation]
 		if !strings.HasPrefix(recorded, `{"secretproviderclass/a/db":"`) || w.restarts() != "" {
 			t.Errorf("the record is %s, and the pods restarted at %q", recorded, w.restarts())
 		}
@@ -164,10 +167,10 @@ func TestWithoutTheFlagNoMountsAreWatched(t *testing.T) {
 		if w.watches[custom.MountResource] != nil {
 			t.Error("they are watched")
 		}
-		if recorded := w.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]; recorded != "{}" {
+		if recorded := w.deployments["a/web"].Annotations[annotation.ChecksumsAnnotation]; recorded != "{}" {
 			t.Errorf("the record is %s", recorded)
 		}
-		if refs := w.controller.catalog.Workload(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "a", Name: "web"}).References; len(refs) > 0 {
+		if refs := w.controller.catalog.Workload(names.WorkloadRef{Kind: names.Deployment, Namespace: "a", Name: "web"}).References; len(refs) > 0 {
 			t.Errorf("the class counts: %v", refs)
 		}
 	})
@@ -196,7 +199,7 @@ func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 		c.beginToLead()
 		c.gate.setHaltsTried()
 		c.gate.setHaltsKnown(true)
-		c.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+		c.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{1}))
 		for _, pod := range []types.UID{"web-1", "api-1"} {
 			w.show(custom.MountResource, w.mountIn(pod, "version-2"))
 		}
@@ -207,8 +210,8 @@ func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 		}
 		w.fails(t, first[0])
 		settle(w.world)
-		class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "a", Name: "db"}
-		if halted := c.gate.halted(); len(w.restarted()) != 1 || !slices.Equal(halted, []catalog.ConfigRef{class}) {
+		class := names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "a", Name: "db"}
+		if halted := c.gate.halted(); len(w.restarted()) != 1 || !slices.Equal(halted, []names.ConfigRef{class}) {
 			t.Errorf("%q restarted, and %v are halted", w.restarted(), halted)
 		}
 		if resume := gate.ResumeCommand(class, "id"); !strings.Contains(resume, "removing its entry secretproviderclass.a.db ") {
@@ -228,13 +231,13 @@ func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 // Another process finds new pods with versions that nothing shows as rotated.
 func TestAHaltOfAClassOutlastsATakeover(t *testing.T) {
 	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
-		class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "a", Name: "db"}
-		key := catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1})
+		class := names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "a", Name: "db"}
+		key := content.NewChecksumKey([content.ChecksumKeySize]byte{1})
 		w.controller.useKey(key)
 		w.rotate("web-1", "version-2")
 		halt := gate.Halt{
 			ID: "former", Config: class, Content: w.controller.catalog.ContentID(class, nil), Since: time.Now(),
-			Failed: []catalog.WorkloadRef{{Kind: catalog.Deployment, Namespace: "a", Name: "web"}},
+			Failed: []names.WorkloadRef{{Kind: names.Deployment, Namespace: "a", Name: "web"}},
 		}
 		next := &mountingWorld{world: newWorldOf(t, Options{CSI: true})}
 		next.version = w.version
@@ -261,11 +264,11 @@ func TestAHaltOfAClassOutlastsATakeover(t *testing.T) {
 // Which content is the newest, only the next rotation shows.
 func TestARestartForARotationIsJudgedAtOnceAfterATakeover(t *testing.T) {
 	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
-		class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "a", Name: "db"}
+		class := names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "a", Name: "db"}
 		w.controller.beginToLead()
 		w.controller.gate.setHaltsTried()
 		w.controller.gate.setHaltsKnown(true)
-		if restart := (&rollingRestart{isFormer: true, decision: catalog.Decision{Causes: []catalog.Cause{{Config: class}}}}); !w.controller.deliveries.knowsEnough(restart) {
+		if restart := (&rollingRestart{isFormer: true, decision: decide.Decision{Causes: []decide.Cause{{Config: class}}}}); !w.controller.deliveries.knowsEnough(restart) {
 			t.Error("it waits for the content of a class")
 		}
 	})
@@ -274,7 +277,7 @@ func TestARestartForARotationIsJudgedAtOnceAfterATakeover(t *testing.T) {
 // Until the mounts are listed, a class seems to have lost the content for which it is halted.
 func TestAHaltOfAClassWaitsForTheListOfMounts(t *testing.T) {
 	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
-		class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "a", Name: "db"}
+		class := names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "a", Name: "db"}
 		halts := w.controller.halts
 		halts.knowsConfigs = func(string) bool { return true }
 		if halts.knows(class) {
@@ -298,18 +301,18 @@ func TestWorkloadsAreRecordedWhenTheMountsAreListedLate(t *testing.T) {
 		late.version = w.version
 		for _, d := range w.deployments {
 			d = d.DeepCopy()
-			delete(d.Annotations, catalog.ChecksumsAnnotation)
-			delete(d.Annotations, catalog.BasisAnnotation)
+			delete(d.Annotations, annotation.ChecksumsAnnotation)
+			delete(d.Annotations, annotation.BasisAnnotation)
 			late.deployments[nameOf(d)] = d
 			late.show("deployments", d)
 		}
 		settle(late)
-		if recorded := late.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]; recorded != "{}" {
+		if recorded := late.deployments["a/web"].Annotations[annotation.ChecksumsAnnotation]; recorded != "{}" {
 			t.Errorf("before the list, the record is %s", recorded)
 		}
 		list(late, custom.MountResource, map[string]*custom.Object{"1": w.mountIn("web-1", "version-2")})
 		settle(late)
-		if recorded := late.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]; !strings.Contains(recorded, "secretproviderclass/a/db") {
+		if recorded := late.deployments["a/web"].Annotations[annotation.ChecksumsAnnotation]; !strings.Contains(recorded, "secretproviderclass/a/db") {
 			t.Errorf("after the list, the record is %s", recorded)
 		}
 	})

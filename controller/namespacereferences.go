@@ -8,7 +8,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // maxReferencesOfNamespace is how often the workloads of a namespace may refer to configs together, those apart that do
@@ -16,23 +17,23 @@ import (
 // the limit, those with the most references are left alone.
 const maxReferencesOfNamespace = 100_000
 
-func compareNames(a, b catalog.WorkloadRef) int {
+func compareNames(a, b names.WorkloadRef) int {
 	return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Name, b.Name))
 }
 
 // limit leaves out what is known of a workload that is left alone because its namespace has too many references.
 func (o *optIns) limit(w *workloadObservation) {
-	if w.workload != nil && w.workload.Excess == catalog.NoExcess && o.shares.leaves(w.ref.Namespace, w.ref) {
+	if w.workload != nil && w.workload.Excess == workload.NoExcess && o.shares.leaves(w.ref.Namespace, w.ref) {
 		w.workload = w.workload.LeftAlone()
 	}
 }
 
 // listSizes notes how much the workloads of a list take, all of a kind in a namespace or in all of them.
-func (o *optIns) listSizes(kind catalog.WorkloadKind, namespace string, all []*observation) (leave, readmit []catalog.WorkloadRef) {
-	sizes := make(map[string]map[catalog.WorkloadRef]int)
-	note := func(ref catalog.WorkloadRef, size int) {
+func (o *optIns) listSizes(kind names.WorkloadKind, namespace string, all []*observation) (leave, readmit []names.WorkloadRef) {
+	sizes := make(map[string]map[names.WorkloadRef]int)
+	note := func(ref names.WorkloadRef, size int) {
 		if sizes[ref.Namespace] == nil {
-			sizes[ref.Namespace] = make(map[catalog.WorkloadRef]int)
+			sizes[ref.Namespace] = make(map[names.WorkloadRef]int)
 		}
 		sizes[ref.Namespace][ref] = size
 	}
@@ -64,7 +65,7 @@ func (w *resourceWatch) buffer(reduced *workloadObservation) {
 
 // sharesChanged leaves workloads alone whose namespace has too many references now, and decides about those again that are
 // left alone no longer. The caller holds the lock of [optIns].
-func (c *Controller) sharesChanged(leave, readmit []catalog.WorkloadRef) {
+func (c *Controller) sharesChanged(leave, readmit []names.WorkloadRef) {
 	for _, ref := range leave {
 		if w := c.optIns.candidates[ref.Namespace][ref]; w != nil {
 			c.optIns.limit(w)
@@ -77,7 +78,7 @@ func (c *Controller) sharesChanged(leave, readmit []catalog.WorkloadRef) {
 		}
 	}
 	for _, ref := range readmit {
-		if w := c.catalog.Workload(ref); w != nil && w.Excess == catalog.NamespaceFull {
+		if w := c.catalog.Workload(ref); w != nil && w.Excess == workload.NamespaceFull {
 			c.workloadChanged(w)
 		}
 	}
@@ -85,8 +86,8 @@ func (c *Controller) sharesChanged(leave, readmit []catalog.WorkloadRef) {
 
 // readmit reads a workload again that was left alone because its namespace had too many references, once it fits. If it
 // is gone, the watch is about to show that.
-func (r *restarter) readmit(ctx context.Context, ref catalog.WorkloadRef) error {
-	if w := r.catalog.Workload(ref); w == nil || w.Excess != catalog.NamespaceFull || r.optIns.shares.leaves(ref.Namespace, ref) {
+func (r *restarter) readmit(ctx context.Context, ref names.WorkloadRef) error {
+	if w := r.catalog.Workload(ref); w == nil || w.Excess != workload.NamespaceFull || r.optIns.shares.leaves(ref.Namespace, ref) {
 		return nil
 	}
 	found, err := r.workloads.get(ctx, ref)

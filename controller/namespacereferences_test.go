@@ -11,7 +11,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // references are the names of so many configs that only this workload reads.
@@ -58,7 +59,7 @@ func (w *world) leftAlone(t *testing.T) (names []string) {
 	t.Helper()
 	for _, ref := range w.controller.catalog.Workloads() {
 		known := w.controller.catalog.Workload(ref)
-		isLeft := known.Excess == catalog.NamespaceFull
+		isLeft := known.Excess == workload.NamespaceFull
 		if isLeft {
 			names = append(names, ref.Namespace+"/"+ref.Name)
 		}
@@ -79,7 +80,7 @@ func (w *world) requireLeftAlone(t *testing.T, when string, want ...string) {
 }
 
 func TestAWorkloadOfANamespaceWithTooManyReferencesIsLeftAloneUntilItFits(t *testing.T) {
-	for name, rules := range map[string]catalog.OptInRules{"by themselves": {}, "by default": {ByDefault: true}} {
+	for name, rules := range map[string]optin.Rules{"by themselves": {}, "by default": {ByDefault: true}} {
 		t.Run(name, func(t *testing.T) {
 			w := ruled(t, rules)
 			reads := w.readsAgain()
@@ -114,7 +115,7 @@ func TestAWorkloadOfANamespaceWithTooManyReferencesIsLeftAloneUntilItFits(t *tes
 }
 
 func TestAListLeavesTheLargestWorkloadsAloneWhateverItsOrder(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
+	w := ruled(t, optin.Rules{})
 	w.readsAgain()
 	objects := make(map[string]*appsv1.Deployment)
 	for i := range 12 {

@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/dialect"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -28,7 +29,7 @@ func newSelection(namespaces []string) selection {
 }
 
 // count takes in that a Namespace changed; it is nil before it exists, and after.
-func (s *selection) count(before, after *catalog.Namespace) {
+func (s *selection) count(before, after *optin.Namespace) {
 	if before != nil && before.IsSelected {
 		s.selected--
 	}
@@ -39,7 +40,7 @@ func (s *selection) count(before, after *catalog.Namespace) {
 
 // report reports once that a selector selects no Namespace, and again if it had selected one meanwhile: a typo in it would
 // otherwise look like a cluster in which nothing is enabled.
-func (s *selection) report(log *slog.Logger, rules *catalog.OptInRules) {
+func (s *selection) report(log *slog.Logger, rules *optin.Rules) {
 	if rules.Selector == nil || len(s.unlisted) > 0 {
 		return
 	}
@@ -51,7 +52,7 @@ func (s *selection) report(log *slog.Logger, rules *catalog.OptInRules) {
 }
 
 // namespaceKind is how Namespaces are read, which are watched only if the rules need them.
-type namespaceKind struct{ rules *catalog.OptInRules }
+type namespaceKind struct{ rules *optin.Rules }
 
 func (namespaceKind) kind() schema.GroupVersionKind {
 	return corev1.SchemeGroupVersion.WithKind("Namespace")
@@ -64,27 +65,27 @@ func (k namespaceKind) reduce(object any) (*observation, error) {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want Namespace", object)
 	}
 	reduced := k.rules.ReadNamespace(&namespace.ObjectMeta)
-	mistake := newMistake(namespace.UID, k.rules.NamespaceMistakes(namespace))
+	mistake := newMistake(namespace.UID, dialect.NamespaceMistakes(k.rules, namespace))
 	return &observation{resourceVersion: namespace.ResourceVersion, namespace: &reduced, mistake: mistake}, nil
 }
 
 // observeNamespace takes in a Namespace, and what that changes for its workloads. The watch showed it at the given
 // time, as far as it shows more than a list does; otherwise that is zero.
-func (c *Controller) observeNamespace(namespace *catalog.Namespace, shown time.Time) {
+func (c *Controller) observeNamespace(namespace *optin.Namespace, shown time.Time) {
 	c.takeNamespace(namespace, shown)
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
 	c.optIns.selection.report(c.log, &c.optIns.rules)
 }
 
-func (c *Controller) takeNamespace(namespace *catalog.Namespace, shown time.Time) {
+func (c *Controller) takeNamespace(namespace *optin.Namespace, shown time.Time) {
 	if c.optIns.takeNamespace(namespace, shown) {
 		c.reconsider(namespace.Name)
 	}
 }
 
 // takeNamespace notes a Namespace, and reports whether it says something else about its workloads than before.
-func (o *optIns) takeNamespace(namespace *catalog.Namespace, shown time.Time) bool {
+func (o *optIns) takeNamespace(namespace *optin.Namespace, shown time.Time) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	known := o.namespaces[namespace.Name]

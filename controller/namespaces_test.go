@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 func TestASelectorThatSelectsNoNamespaceSaysSoOnceEachTimeItComesToThat(t *testing.T) {
@@ -15,7 +15,7 @@ func TestASelectorThatSelectsNoNamespaceSaysSoOnceEachTimeItComesToThat(t *testi
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, rules := range map[string]catalog.OptInRules{"a selector": {Selector: selector}, "no selector": {ByNamespace: true}} {
+	for name, rules := range map[string]optin.Rules{"a selector": {Selector: selector}, "no selector": {ByNamespace: true}} {
 		t.Run(name, func(t *testing.T) {
 			w := ruled(t, rules)
 			log := w.log()

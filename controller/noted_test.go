@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 func TestOfEachNamespaceFewNotesAreKeptAndTheOthersAreCounted(t *testing.T) {
@@ -86,7 +87,7 @@ func BenchmarkAbsencesOf10000Workloads(b *testing.B) {
 		runtime.ReadMemStats(&stats)
 		return stats.HeapAlloc
 	}
-	names := make([]catalog.WorkloadRef, n)
+	names := make([]names.WorkloadRef, n)
 	for i := range names {
 		names[i] = deploymentNamed(fmt.Sprintf("hostile/web-%d", i))
 	}

@@ -5,7 +5,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -24,7 +26,7 @@ func (c *Controller) observe(o *observation) {
 	c.noteMistake(o.name(), c.mistakeOf(o), false)
 }
 
-func (c *Controller) observeConfig(config *catalog.Config) {
+func (c *Controller) observeConfig(config *content.Config) {
 	if c.optIns.rules.Ignores(config.Ref.Namespace) {
 		return
 	}
@@ -41,7 +43,7 @@ func (c *Controller) observeConfig(config *catalog.Config) {
 }
 
 // configChanged queues the change of a config for each workload that references it.
-func (c *Controller) configChanged(ref catalog.ConfigRef, at time.Time) {
+func (c *Controller) configChanged(ref names.ConfigRef, at time.Time) {
 	c.log.Debug("config changed", "config", ref)
 	c.staleness.noteConfig(ref)
 	c.gate.contentChanged(ref, at)
@@ -63,7 +65,7 @@ func (c *Controller) observeWorkload(w *workloadObservation) {
 	c.noteUnusable(w)
 }
 
-func (c *Controller) observeEnabled(w *catalog.Workload) {
+func (c *Controller) observeEnabled(w *workload.Workload) {
 	former, awaited := c.lastMadeOf(w.Ref), c.awaitsRollout(w.Ref)
 	if c.catalog.ObserveWorkload(*w) {
 		c.workloadChanged(w)
@@ -77,7 +79,7 @@ func (c *Controller) observeEnabled(w *catalog.Workload) {
 }
 
 // lastMadeOf returns the last restart of a workload as far as it is known.
-func (c *Controller) lastMadeOf(ref catalog.WorkloadRef) madeRestart {
+func (c *Controller) lastMadeOf(ref names.WorkloadRef) madeRestart {
 	if w := c.catalog.Workload(ref); w != nil {
 		return lastMade(w)
 	}
@@ -85,13 +87,13 @@ func (c *Controller) lastMadeOf(ref catalog.WorkloadRef) madeRestart {
 }
 
 // awaitsRollout reports whether a restart of a workload waits until its owner rolls out the pod template.
-func (c *Controller) awaitsRollout(ref catalog.WorkloadRef) bool {
+func (c *Controller) awaitsRollout(ref names.WorkloadRef) bool {
 	w := c.catalog.Workload(ref)
 	return w != nil && w.AwaitsRollout()
 }
 
 // observeEviction lets a restart by eviction go on, or begin if the pod template is rolled out that it waited for.
-func (c *Controller) observeEviction(ref catalog.WorkloadRef, awaited bool) {
+func (c *Controller) observeEviction(ref names.WorkloadRef, awaited bool) {
 	if !c.acts() {
 		return
 	}
@@ -102,7 +104,7 @@ func (c *Controller) observeEviction(ref catalog.WorkloadRef, awaited bool) {
 }
 
 // workloadChanged queues the change of a workload.
-func (c *Controller) workloadChanged(w *catalog.Workload) {
+func (c *Controller) workloadChanged(w *workload.Workload) {
 	if w.Applied.Problem != "" {
 		c.log.Warn("cannot read the record of a workload, replacing it", "workload", w.Ref, "problem", w.Applied.Problem)
 	}
@@ -117,12 +119,12 @@ func (c *Controller) workloadChanged(w *catalog.Workload) {
 }
 
 // abandonUnreferenced drops the changes of configs that a workload no longer references.
-func (c *Controller) abandonUnreferenced(w *catalog.Workload) {
+func (c *Controller) abandonUnreferenced(w *workload.Workload) {
 	waiting := c.changes.Configs(w.Ref)
 	if len(waiting) == 0 {
 		return
 	}
-	referenced := make(map[catalog.ConfigRef]struct{})
+	referenced := make(map[names.ConfigRef]struct{})
 	for _, config := range w.Configs() {
 		referenced[config] = struct{}{}
 	}
@@ -154,7 +156,7 @@ func (c *Controller) forgetDisabled(w *workloadObservation) {
 }
 
 // drop forgets everything that waits for a workload that is gone or no longer opted in.
-func (c *Controller) drop(ref catalog.WorkloadRef) {
+func (c *Controller) drop(ref names.WorkloadRef) {
 	c.quarantine.Release(nameOfWorkload(ref))
 	c.changes.Forget(ref)
 	c.restarter.Forget(ref)
@@ -165,7 +167,7 @@ func (c *Controller) drop(ref catalog.WorkloadRef) {
 
 // policyChanged acts on other annotations of a config: a person may have resumed the restarts for it, or
 // hold them from now on, or no longer.
-func (c *Controller) policyChanged(ref catalog.ConfigRef) {
+func (c *Controller) policyChanged(ref names.ConfigRef) {
 	if !c.acts() {
 		return
 	}
@@ -194,7 +196,7 @@ func (c *Controller) forget(o *observation) {
 	c.forgetMistake(o.name())
 }
 
-func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {
+func (c *Controller) forgetWorkload(ref names.WorkloadRef) {
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
 	defer c.sharesChanged(c.optIns.shares.put(ref.Namespace, ref, 0))
@@ -206,7 +208,7 @@ func (c *Controller) forgetWorkload(ref catalog.WorkloadRef) {
 
 // configGone drops the changes of a config that is gone, and what was reported of it. A standby, which does not act on
 // changes, would keep them forever.
-func (c *Controller) configGone(ref catalog.ConfigRef) {
+func (c *Controller) configGone(ref names.ConfigRef) {
 	c.staleness.noteConfig(ref)
 	c.gate.contentChanged(ref, time.Now())
 	for _, w := range c.catalog.WorkloadsReferencing(ref) {
@@ -217,15 +219,15 @@ func (c *Controller) configGone(ref catalog.ConfigRef) {
 
 // listConfigs takes in all ConfigMaps or all Secrets of a namespace, or of all
 // namespaces. The first list shows what was there before the watch began.
-func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all []*observation, first bool) {
-	configs := make([]*catalog.Config, 0, len(all))
+func (c *Controller) listConfigs(kind names.ConfigKind, namespace string, all []*observation, first bool) {
+	configs := make([]*content.Config, 0, len(all))
 	for _, o := range all {
 		if !c.optIns.rules.Ignores(o.config.Ref.Namespace) {
 			configs = append(configs, o.config)
 		}
 	}
 	now, before := time.Now(), c.namesElsewhere(configs)
-	gone := c.catalog.ListConfigs(kind, namespace, configs, now, first, func(ref catalog.ConfigRef) {
+	gone := c.catalog.ListConfigs(kind, namespace, configs, now, first, func(ref names.ConfigRef) {
 		c.quarantine.Try(quarantine.Queue, nameOfConfig(ref), func() { c.configsChanged(append(c.catalog.NamesElsewhere(ref), ref), now) })
 	})
 	for _, ref := range gone {
@@ -242,14 +244,14 @@ func (c *Controller) listConfigs(kind catalog.ConfigKind, namespace string, all 
 // listWorkloads takes in all workloads of a kind in a namespace, or in all namespaces. Before
 // the list, the watch had shown everything up to the moment shown, which is 0 at its first
 // list.
-func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, all []*observation, shown catalog.Sequence) {
+func (c *Controller) listWorkloads(kind names.WorkloadKind, namespace string, all []*observation, shown names.Sequence) {
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
 	defer c.sharesChanged(c.optIns.listSizes(kind, namespace, all))
 	c.optIns.forgetListed(kind, namespace)
 	c.keepUnusable(kind, namespace, all)
-	enabled := make(map[catalog.WorkloadRef]*catalog.Workload)
-	listed := make([]*catalog.Workload, 0)
+	enabled := make(map[names.WorkloadRef]*workload.Workload)
+	listed := make([]*workload.Workload, 0)
 	for _, o := range all {
 		if w := c.optIns.take(o.workload); w != nil {
 			enabled[w.Ref] = w
@@ -259,11 +261,11 @@ func (c *Controller) listWorkloads(kind catalog.WorkloadKind, namespace string, 
 		}
 		c.noteUnusable(o.workload)
 	}
-	former := make(map[catalog.WorkloadRef]madeRestart)
+	former := make(map[names.WorkloadRef]madeRestart)
 	for ref := range enabled {
 		former[ref] = c.lastMadeOf(ref)
 	}
-	gone := c.catalog.ListWorkloads(kind, namespace, listed, shown, func(ref catalog.WorkloadRef) {
+	gone := c.catalog.ListWorkloads(kind, namespace, listed, shown, func(ref names.WorkloadRef) {
 		c.quarantine.Try(quarantine.Queue, nameOfWorkload(ref), func() { c.workloadChanged(enabled[ref]) })
 	})
 	for _, ref := range gone {

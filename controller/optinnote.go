@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 // maxOptInNotes is for how many sets of namespaces the annotation has notes at most, and longestOptInNotes is how
@@ -21,7 +22,7 @@ const (
 // noteOn notes on the ConfigMap of halts since when the rules have applied, and reports whether that changed
 // it. If the same rules are noted from earlier, that time counts.
 func (o *optIns) noteOn(object *corev1.ConfigMap) bool {
-	notes := catalog.ReadOptInNotes(object.Annotations[catalog.OptInsAnnotation])
+	notes := optin.ReadOptInNotes(object.Annotations[annotation.OptInsAnnotation])
 	note, isNoted := notes[o.set]
 	switch {
 	case o.rules.IsZero() && !isNoted, isNoted && note.IsAbout(&o.rules):
@@ -40,7 +41,7 @@ func (o *optIns) noteOn(object *corev1.ConfigMap) bool {
 	if object.Annotations == nil {
 		object.Annotations = make(map[string]string)
 	}
-	object.Annotations[catalog.OptInsAnnotation] = string(text)
+	object.Annotations[annotation.OptInsAnnotation] = string(text)
 	return true
 }
 
@@ -63,7 +64,7 @@ func (o *optIns) learnSince(ctx context.Context, store *haltStore) error {
 	case err != nil:
 		return err
 	}
-	notes := catalog.ReadOptInNotes(object.Annotations[catalog.OptInsAnnotation])
+	notes := optin.ReadOptInNotes(object.Annotations[annotation.OptInsAnnotation])
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if note, isNoted := notes[o.set]; isNoted && note.IsAbout(&o.rules) && note.Since.Before(o.since) {

@@ -6,40 +6,43 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 // optIns knows which workloads count, from what they and their Namespaces say. It keeps those that may come to
 // count when a Namespace changes, so that they need not be listed again.
 type optIns struct {
-	rules  catalog.OptInRules
+	rules  optin.Rules
 	set    string // of the namespaces that are watched
-	shares *shares[catalog.WorkloadRef]
+	shares *shares[names.WorkloadRef]
 
 	// mu protects everything below. It is held from the decision whether a workload counts until the catalog has it, so that a
 	// Namespace that changes meanwhile affects the workload, too.
 	mu sync.Mutex
-	// since is when the rules began to apply; see [catalog.OptInNote].
+	// since is when the rules began to apply; see [optin.Note].
 	since      time.Time
-	namespaces map[string]*catalog.Namespace
+	namespaces map[string]*optin.Namespace
 	selection  selection
 	// candidates are the workloads whose Namespace matters, or will if they no longer opt out, by namespace.
-	candidates map[string]map[catalog.WorkloadRef]*workloadObservation
+	candidates map[string]map[names.WorkloadRef]*workloadObservation
 }
 
-func newOptIns(rules catalog.OptInRules, namespaces []string) *optIns {
+func newOptIns(rules optin.Rules, namespaces []string) *optIns {
 	return &optIns{
-		rules: rules, set: catalog.NamespaceSet(namespaces), since: time.Now(),
+		rules: rules, set: optin.NamespaceSet(namespaces), since: time.Now(),
 		shares:     newShares(maxReferencesOfNamespace, compareNames),
-		namespaces: make(map[string]*catalog.Namespace), selection: newSelection(namespaces),
-		candidates: make(map[string]map[catalog.WorkloadRef]*workloadObservation),
+		namespaces: make(map[string]*optin.Namespace), selection: newSelection(namespaces),
+		candidates: make(map[string]map[names.WorkloadRef]*workloadObservation),
 	}
 }
 
 // take notes a workload, and returns what the catalog is to keep of it; nil if it does not count. The caller
 // holds the lock.
-func (o *optIns) take(w *workloadObservation) *catalog.Workload {
+func (o *optIns) take(w *workloadObservation) *workload.Workload {
 	o.limit(w)
 	if o.remembers() {
 		o.note(w)
@@ -57,7 +60,7 @@ func (o *optIns) note(w *workloadObservation) {
 	}
 	candidates := o.candidates[w.ref.Namespace]
 	if candidates == nil {
-		candidates = make(map[catalog.WorkloadRef]*workloadObservation)
+		candidates = make(map[names.WorkloadRef]*workloadObservation)
 		o.candidates[w.ref.Namespace] = candidates
 	}
 	w.succeed(candidates[w.ref], time.Now())
@@ -71,27 +74,27 @@ func (w *workloadObservation) succeed(previous *workloadObservation, shown time.
 	case previous == nil:
 	case previous.choice == w.choice:
 		w.optedOutUntil = previous.optedOutUntil
-	case previous.choice == catalog.OptsOut && (w.choice == catalog.Unsaid || w.isForeign()):
+	case previous.choice == annotation.OptsOut && (w.choice == annotation.Unsaid || w.isForeign()):
 		w.optedOutUntil = shown
 	}
 }
 
 // mattersLater reports whether what is known of a workload decides later whether it counts, or since when.
 func (o *optIns) mattersLater(w *workloadObservation) bool {
-	if w.workload != nil && (w.isForeign() || o.rules.NeedNamespaces()) || o.rules.MayCount(catalog.Unsaid, w.ref.Namespace) {
+	if w.workload != nil && (w.isForeign() || o.rules.NeedNamespaces()) || o.rules.MayCount(annotation.Unsaid, w.ref.Namespace) {
 		return true
 	}
-	return w.choice == catalog.OptsOut && len(o.rules.Dialects) > 0
+	return w.choice == annotation.OptsOut && len(o.rules.Dialects) > 0
 }
 
 // counting returns a workload as it counts, nil if it does not. The caller holds the lock, unless the rules depend on nothing
 // besides the workload.
-func (o *optIns) counting(w *workloadObservation) *catalog.Workload {
+func (o *optIns) counting(w *workloadObservation) *workload.Workload {
 	namespace := o.namespaces[w.ref.Namespace]
 	switch {
 	case w.workload == nil || !o.rules.Counts(w.choice, w.ref.Namespace, namespace):
 		return nil
-	case w.choice == catalog.OptsIn && !w.isForeign():
+	case w.choice == annotation.OptsIn && !w.isForeign():
 		counting := *w.workload // the catalog takes it over
 		return &counting
 	}
@@ -104,15 +107,15 @@ func (o *optIns) counting(w *workloadObservation) *catalog.Workload {
 	if w.isForeign() {
 		return w.workload.EnabledBy(since)
 	}
-	return w.workload.Following(namespace, since)
+	return optin.Following(w.workload, namespace, since)
 }
 
 // enabledBy says by what a workload is enabled that the catalog has; empty if it is not any more. If nothing is kept of
 // it here, it is by its own annotation.
-func (o *optIns) enabledBy(ref catalog.WorkloadRef) string {
+func (o *optIns) enabledBy(ref names.WorkloadRef) string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	ground, tools := catalog.EnabledByItself, ""
+	ground, tools := optin.EnabledByItself, ""
 	if w := o.candidates[ref.Namespace][ref]; w != nil {
 		ground, tools = o.rules.Ground(w.choice, ref.Namespace, o.namespaces[ref.Namespace]), w.by
 	}
@@ -123,7 +126,7 @@ func (o *optIns) enabledBy(ref catalog.WorkloadRef) string {
 }
 
 // read returns a workload that was read apart from the watches as it counts, nil if it does not.
-func (o *optIns) read(found *observation) *catalog.Workload {
+func (o *optIns) read(found *observation) *workload.Workload {
 	if found == nil || found.workload == nil {
 		return nil
 	}
@@ -137,7 +140,7 @@ func (o *optIns) read(found *observation) *catalog.Workload {
 }
 
 // forget forgets a workload that is gone, or cannot count any more. The caller holds the lock.
-func (o *optIns) forget(ref catalog.WorkloadRef) {
+func (o *optIns) forget(ref names.WorkloadRef) {
 	candidates := o.candidates[ref.Namespace]
 	if delete(candidates, ref); len(candidates) == 0 {
 		delete(o.candidates, ref.Namespace)
@@ -145,7 +148,7 @@ func (o *optIns) forget(ref catalog.WorkloadRef) {
 }
 
 // candidatesIn names the workloads whose Namespace matters in one namespace, in no particular order.
-func (o *optIns) candidatesIn(namespace string) []catalog.WorkloadRef {
+func (o *optIns) candidatesIn(namespace string) []names.WorkloadRef {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return slices.Collect(maps.Keys(o.candidates[namespace]))
@@ -153,12 +156,12 @@ func (o *optIns) candidatesIn(namespace string) []catalog.WorkloadRef {
 
 // forgetListed forgets the workloads of a kind in a namespace, or in all namespaces, before a list of them is
 // taken in. The caller holds the lock.
-func (o *optIns) forgetListed(kind catalog.WorkloadKind, namespace string) {
+func (o *optIns) forgetListed(kind names.WorkloadKind, namespace string) {
 	for name, candidates := range o.candidates {
 		if namespace != "" && namespace != name {
 			continue
 		}
-		maps.DeleteFunc(candidates, func(ref catalog.WorkloadRef, _ *workloadObservation) bool { return ref.Kind == kind })
+		maps.DeleteFunc(candidates, func(ref names.WorkloadRef, _ *workloadObservation) bool { return ref.Kind == kind })
 		if len(candidates) == 0 {
 			delete(o.candidates, name)
 		}
@@ -185,7 +188,7 @@ func (c *Controller) reconsider(namespace string) {
 }
 
 // reconsiderOne asks for a workload again whether it counts, unless it is gone meanwhile.
-func (c *Controller) reconsiderOne(ref catalog.WorkloadRef) (isEnabled, wasEnabled bool) {
+func (c *Controller) reconsiderOne(ref names.WorkloadRef) (isEnabled, wasEnabled bool) {
 	c.optIns.mu.Lock()
 	defer c.optIns.mu.Unlock()
 	w := c.optIns.candidates[ref.Namespace][ref]

@@ -15,11 +15,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 // ruled returns a world whose controller leads and has rules about which workloads count.
-func ruled(t *testing.T, rules catalog.OptInRules) *world {
+func ruled(t *testing.T, rules optin.Rules) *world {
 	t.Helper()
 	w := newWorldWith(t, rules)
 	c := w.controller
@@ -37,7 +40,7 @@ func (w *world) says(name, value string, more ...string) {
 	namespace := &corev1.Namespace{ObjectMeta: w.meta("/" + name)}
 	namespace.Annotations = map[string]string{}
 	if value != "" {
-		namespace.Annotations[catalog.EnabledAnnotation] = value
+		namespace.Annotations[annotation.EnabledAnnotation] = value
 	}
 	namespace.Labels = make(map[string]string)
 	for _, label := range more {
@@ -51,8 +54,8 @@ func (w *world) says(name, value string, more ...string) {
 // it is empty.
 func (w *world) runsPlain(name, value string) {
 	d := w.deployment(name, "c")
-	if delete(d.Annotations, catalog.EnabledAnnotation); value != "" {
-		d.Annotations[catalog.EnabledAnnotation] = value
+	if delete(d.Annotations, annotation.EnabledAnnotation); value != "" {
+		d.Annotations[annotation.EnabledAnnotation] = value
 	}
 	wholeStatus(d)
 	w.deployments[name] = d
@@ -69,15 +72,15 @@ func (w *world) requireRestarted(t *testing.T, when string, want ...string) {
 
 func TestAnExplanationSaysByWhatAWorkloadIsEnabled(t *testing.T) {
 	const own = "its annotation com.xing.deployment-restart"
-	for name, rules := range map[string]catalog.OptInRules{
-		"no rules": {}, "other tools": understands(catalog.Reloader), "everything": {ByDefault: true, Dialects: []catalog.Dialect{catalog.Reloader}},
+	for name, rules := range map[string]optin.Rules{
+		"no rules": {}, "other tools": understands(optin.Reloader), "everything": {ByDefault: true, Dialects: []optin.Dialect{optin.Reloader}},
 	} {
 		w := ruled(t, rules)
-		w.says("a", catalog.Enabled)
+		w.says("a", annotation.Enabled)
 		w.says("b", "")
 		w.edited("a/c", "1")
 		w.edited("b/c", "1")
-		w.runsPlain("a/own", catalog.Enabled)
+		w.runsPlain("a/own", annotation.Enabled)
 		w.runsPlain("a/none", "")
 		w.runsPlain("b/none", "")
 		w.runsForeign("a/auto", map[string]string{reloaderAuto: "true"}, "c")
@@ -103,7 +106,7 @@ func TestAnExplanationSaysByWhatAWorkloadIsEnabled(t *testing.T) {
 }
 
 func TestANamespaceThatOptsInEnablesItsWorkloadsWithoutARestart(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{ByNamespace: true})
+	w := ruled(t, optin.Rules{ByNamespace: true})
 	log := w.log()
 	w.says("a", "")
 	w.edited("a/c", "1")
@@ -116,9 +119,9 @@ func TestANamespaceThatOptsInEnablesItsWorkloadsWithoutARestart(t *testing.T) {
 		t.Errorf("%d workloads count already", workloads)
 	}
 
-	w.says("a", catalog.Enabled)
+	w.says("a", annotation.Enabled)
 	w.requireRestarted(t, "when it opts in")
-	if _, recorded := w.deployments["a/web"].Annotations[catalog.BasisAnnotation]; !recorded {
+	if _, recorded := w.deployments["a/web"].Annotations[annotation.BasisAnnotation]; !recorded {
 		t.Error("its workload is not recorded")
 	}
 	w.edited("a/c", "3")
@@ -129,8 +132,8 @@ func TestANamespaceThatOptsInEnablesItsWorkloadsWithoutARestart(t *testing.T) {
 }
 
 func TestAWorkloadThatComesLaterFollowsItsNamespace(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{ByNamespace: true})
-	w.says("a", catalog.Enabled)
+	w := ruled(t, optin.Rules{ByNamespace: true})
+	w.says("a", annotation.Enabled)
 	w.edited("a/c", "1")
 	w.runsPlain("a/web", "")
 	settle(w)
@@ -146,11 +149,11 @@ func TestANamespaceThatNoLongerOptsInDisablesItsWorkloads(t *testing.T) {
 		"while nobody was watching": func(w *world) { list(w, "namespaces", map[string]*corev1.Namespace{"a": {ObjectMeta: w.meta("/a")}}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ruled(t, catalog.OptInRules{ByNamespace: true})
-			w.says("a", catalog.Enabled)
+			w := ruled(t, optin.Rules{ByNamespace: true})
+			w.says("a", annotation.Enabled)
 			w.edited("a/c", "1")
 			w.runsPlain("a/web", "")
-			w.runsPlain("a/own", catalog.Enabled)
+			w.runsPlain("a/own", annotation.Enabled)
 			settle(w)
 			w.edited("a/c", "2") // its grace period has not ended yet
 			leave(w)
@@ -160,11 +163,11 @@ func TestANamespaceThatNoLongerOptsInDisablesItsWorkloads(t *testing.T) {
 }
 
 func (w *world) optsOut(name string) {
-	w.changed(name, func(d *appsv1.Deployment) { d.Annotations[catalog.EnabledAnnotation] = "disabled" })
+	w.changed(name, func(d *appsv1.Deployment) { d.Annotations[annotation.EnabledAnnotation] = "disabled" })
 }
 
 func TestWorkloadsAreEnabledByDefaultUnlessTheyOrTheirNamespacesOptOut(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{ByDefault: true})
+	w := ruled(t, optin.Rules{ByDefault: true})
 	w.says("a", "")
 	w.says("b", "no")
 	w.says("kube-system", "")
@@ -172,7 +175,7 @@ func TestWorkloadsAreEnabledByDefaultUnlessTheyOrTheirNamespacesOptOut(t *testin
 		w.edited(namespace+"/c", "1")
 		w.runsPlain(namespace+"/web", "")
 		w.runsPlain(namespace+"/out", "disabled")
-		w.runsPlain(namespace+"/own", catalog.Enabled)
+		w.runsPlain(namespace+"/own", annotation.Enabled)
 	}
 	settle(w)
 	for _, namespace := range []string{"a", "b", "kube-system"} {
@@ -186,13 +189,13 @@ func TestOnlySelectedNamespacesAreLookedAt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := ruled(t, catalog.OptInRules{Selector: selector, Ignored: []string{"preview-*"}})
+	w := ruled(t, optin.Rules{Selector: selector, Ignored: []string{"preview-*"}})
 	w.says("a", "", "tier=web")
 	w.says("b", "", "tier=db")
 	w.says("preview-1", "", "tier=web")
 	for _, namespace := range []string{"a", "b", "preview-1"} {
 		w.edited(namespace+"/c", "1")
-		w.runsPlain(namespace+"/web", catalog.Enabled)
+		w.runsPlain(namespace+"/web", annotation.Enabled)
 	}
 	settle(w)
 	for _, namespace := range []string{"a", "b", "preview-1"} {
@@ -216,8 +219,8 @@ func TestOnlySelectedNamespacesAreLookedAt(t *testing.T) {
 }
 
 func TestWorkloadsThatAreGoneAreForgottenWithTheirNamespaces(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{ByNamespace: true})
-	w.says("a", catalog.Enabled)
+	w := ruled(t, optin.Rules{ByNamespace: true})
+	w.says("a", annotation.Enabled)
 	w.runsPlain("a/web", "")
 	w.runsPlain("a/other", "")
 	w.runsPlain("b/web", "")
@@ -238,51 +241,51 @@ func TestRemovingAnOptOutRestartsNothing(t *testing.T) {
 	}
 	nothing := func(*world) {}
 	for name, test := range map[string]struct {
-		rules              catalog.OptInRules
+		rules              optin.Rules
 		namespace, label   string
 		workload           string
 		removed, meanwhile func(*world)
-		want               catalog.Outcome
+		want               decide.Outcome
 	}{
 		"of its Namespace": {
-			catalog.OptInRules{ByDefault: true}, "disabled", "tier=web", "", func(w *world) { w.says("a", "") }, nothing, catalog.RecordOnly,
+			optin.Rules{ByDefault: true}, "disabled", "tier=web", "", func(w *world) { w.says("a", "") }, nothing, decide.RecordOnly,
 		},
 		"of its Namespace, which is labelled after that": {
-			catalog.OptInRules{ByDefault: true}, "disabled", "tier=web", "",
+			optin.Rules{ByDefault: true}, "disabled", "tier=web", "",
 			func(w *world) {
 				w.says("a", "")
 				w.says("a", "", "tier=db")
 				w.changed("a/web", func(*appsv1.Deployment) {})
-			}, nothing, catalog.RecordOnly,
+			}, nothing, decide.RecordOnly,
 		},
 		"of its Namespace, and an edit follows": {
-			catalog.OptInRules{ByDefault: true}, "disabled", "tier=web", "", func(w *world) { w.says("a", "") }, func(w *world) { w.edited("a/c", "3") }, catalog.Restart,
+			optin.Rules{ByDefault: true}, "disabled", "tier=web", "", func(w *world) { w.says("a", "") }, func(w *world) { w.edited("a/c", "3") }, decide.Restart,
 		},
 		"of its Namespace, in a gap in which an edit may have followed": {
-			catalog.OptInRules{ByDefault: true}, "disabled", "tier=web", "",
-			func(w *world) { list(w, "namespaces", map[string]*corev1.Namespace{"a": {ObjectMeta: w.meta("/a")}}) }, nothing, catalog.Restart,
+			optin.Rules{ByDefault: true}, "disabled", "tier=web", "",
+			func(w *world) { list(w, "namespaces", map[string]*corev1.Namespace{"a": {ObjectMeta: w.meta("/a")}}) }, nothing, decide.Restart,
 		},
 		"of its Namespace by a label": {
-			catalog.OptInRules{ByDefault: true, Selector: negative}, "", "legacy=yes", "", func(w *world) { w.says("a", "") }, nothing, catalog.RecordOnly,
+			optin.Rules{ByDefault: true, Selector: negative}, "", "legacy=yes", "", func(w *world) { w.says("a", "") }, nothing, decide.RecordOnly,
 		},
 		"of its own": {
-			catalog.OptInRules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) { w.changed("a/web", removeOptOut) }, nothing, catalog.RecordOnly,
+			optin.Rules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) { w.changed("a/web", removeOptOut) }, nothing, decide.RecordOnly,
 		},
 		"of its own, and it is written after that": {
-			catalog.OptInRules{ByDefault: true}, "", "tier=web", "disabled",
-			func(w *world) { w.changed("a/web", removeOptOut); w.changed("a/web", func(*appsv1.Deployment) {}) }, nothing, catalog.RecordOnly,
+			optin.Rules{ByDefault: true}, "", "tier=web", "disabled",
+			func(w *world) { w.changed("a/web", removeOptOut); w.changed("a/web", func(*appsv1.Deployment) {}) }, nothing, decide.RecordOnly,
 		},
 		"of its own, and it is read after a conflict": {
-			catalog.OptInRules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) {
+			optin.Rules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) {
 				w.changed("a/web", removeOptOut)
 				w.deployments["a/web"].ResourceVersion = w.nextVersion()
 				if found, err := reduce(w.deployments["a/web"], &w.controller.optIns.rules); err == nil {
 					w.controller.restarter.observeRead(found)
 				}
-			}, nothing, catalog.RecordOnly,
+			}, nothing, decide.RecordOnly,
 		},
 		"of its own, and an edit follows": {
-			catalog.OptInRules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) { w.changed("a/web", removeOptOut) }, func(w *world) { w.edited("a/c", "3") }, catalog.Restart,
+			optin.Rules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) { w.changed("a/web", removeOptOut) }, func(w *world) { w.edited("a/c", "3") }, decide.Restart,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -301,35 +304,35 @@ func TestRemovingAnOptOutRestartsNothing(t *testing.T) {
 	}
 }
 
-func removeOptOut(d *appsv1.Deployment) { delete(d.Annotations, catalog.EnabledAnnotation) }
+func removeOptOut(d *appsv1.Deployment) { delete(d.Annotations, annotation.EnabledAnnotation) }
 
 // decidedFor returns the decision about a Deployment with a pod that has run since the given time.
-func (w *world) decidedFor(t *testing.T, name string, started time.Time) catalog.Outcome {
+func (w *world) decidedFor(t *testing.T, name string, started time.Time) decide.Outcome {
 	t.Helper()
-	view, counts := w.controller.catalog.View(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: w.deployments[name].Namespace, Name: w.deployments[name].Name})
+	view, counts := w.controller.catalog.View(names.WorkloadRef{Kind: names.Deployment, Namespace: w.deployments[name].Namespace, Name: w.deployments[name].Name})
 	if !counts {
 		t.Fatalf("%s does not count", name)
 	}
-	decision := catalog.Decide(view)
-	if decision.Outcome == catalog.AskPods {
-		decision = catalog.DecideByPods(view, []catalog.Pod{{Mounted: started, Started: []catalog.Start{{Container: "app", At: started}}}})
+	decision := decide.Decide(view)
+	if decision.Outcome == decide.AskPods {
+		decision = decide.DecideByPods(view, []decide.Pod{{Mounted: started, Started: []decide.Start{{Container: "app", At: started}}}})
 	}
 	return decision.Outcome
 }
 
 func TestANewLeaderCountsTheEditsSinceTheRulesAppliedToTheFormerOne(t *testing.T) {
 	for name, test := range map[string]struct {
-		noted catalog.OptInRules
+		noted optin.Rules
 		since time.Duration // before now
-		want  catalog.Outcome
+		want  decide.Outcome
 	}{
-		"the same rules":                  {catalog.OptInRules{ByDefault: true}, time.Hour, catalog.Restart},
-		"the same rules, since the edit":  {catalog.OptInRules{ByDefault: true}, time.Minute, catalog.RecordOnly},
-		"other rules":                     {catalog.OptInRules{ByNamespace: true}, time.Hour, catalog.RecordOnly},
-		"the same rules, from the future": {catalog.OptInRules{ByDefault: true}, -time.Hour, catalog.RecordOnly},
+		"the same rules":                  {optin.Rules{ByDefault: true}, time.Hour, decide.Restart},
+		"the same rules, since the edit":  {optin.Rules{ByDefault: true}, time.Minute, decide.RecordOnly},
+		"other rules":                     {optin.Rules{ByNamespace: true}, time.Hour, decide.RecordOnly},
+		"the same rules, from the future": {optin.Rules{ByDefault: true}, -time.Hour, decide.RecordOnly},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ruled(t, catalog.OptInRules{ByDefault: true})
+			w := ruled(t, optin.Rules{ByDefault: true})
 			w.says("a", "")
 			edited := &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: map[string]string{"k": "1"}}
 			edited.ManagedFields = []metav1.ManagedFieldsEntry{{
@@ -352,25 +355,25 @@ func TestANewLeaderCountsTheEditsSinceTheRulesAppliedToTheFormerOne(t *testing.T
 }
 
 func TestRulesAreNotedOnceForEachSetOfNamespaces(t *testing.T) {
-	o := newOptIns(catalog.OptInRules{ByDefault: true}, nil)
-	other := newOptIns(catalog.OptInRules{ByNamespace: true}, []string{"a"})
+	o := newOptIns(optin.Rules{ByDefault: true}, nil)
+	other := newOptIns(optin.Rules{ByNamespace: true}, []string{"a"})
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "halts"}}
 	if !o.noteOn(object) || o.noteOn(object) || !other.noteOn(object) || other.noteOn(object) || o.noteOn(object) {
 		t.Fatalf("they were not noted once each: %q", object.Annotations)
 	}
-	off := newOptIns(catalog.OptInRules{}, nil)
+	off := newOptIns(optin.Rules{}, nil)
 	if !off.noteOn(object) || off.noteOn(object) || other.noteOn(object) {
 		t.Errorf("turning off did not remove the one note: %q", object.Annotations)
 	}
-	object.Annotations[catalog.OptInsAnnotation] = "{not JSON"
-	if !o.noteOn(object) || len(catalog.ReadOptInNotes(object.Annotations[catalog.OptInsAnnotation])) != 1 {
+	object.Annotations[annotation.OptInsAnnotation] = "{not JSON"
+	if !o.noteOn(object) || len(optin.ReadOptInNotes(object.Annotations[annotation.OptInsAnnotation])) != 1 {
 		t.Errorf("an unreadable note was not replaced: %q", object.Annotations)
 	}
 }
 
 func TestOthersAreServedWhileANamespaceChangesManyWorkloads(t *testing.T) {
 	const many = 100
-	w := ruled(t, catalog.OptInRules{ByNamespace: true})
+	w := ruled(t, optin.Rules{ByNamespace: true})
 	for i := range many {
 		w.runsPlain(fmt.Sprint("a/web-", i), "")
 	}
@@ -385,7 +388,7 @@ func TestOthersAreServedWhileANamespaceChangesManyWorkloads(t *testing.T) {
 		}
 	})
 	for range 1000 {
-		w.says("a", catalog.Enabled)
+		w.says("a", annotation.Enabled)
 		w.says("a", "")
 		if isServed.Load() {
 			break
@@ -400,8 +403,8 @@ func TestOthersAreServedWhileANamespaceChangesManyWorkloads(t *testing.T) {
 
 // Without rules, nothing is kept that a list could change.
 func TestAWriteDoesNotWaitForAListUnlessNamespacesMatter(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
-	o, err := kindOfWorkload(catalog.Deployment).reduce(w.deployment("a/web", "c"), &w.controller.optIns.rules)
+	w := ruled(t, optin.Rules{})
+	o, err := kindOfWorkload(names.Deployment).reduce(w.deployment("a/web", "c"), &w.controller.optIns.rules)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -414,20 +417,20 @@ func TestAWriteDoesNotWaitForAListUnlessNamespacesMatter(t *testing.T) {
 
 // BenchmarkTakeInAListOf10000Workloads is how long others wait for the lock if Namespaces matter.
 func BenchmarkTakeInAListOf10000Workloads(b *testing.B) {
-	w := newWorldWith(b, catalog.OptInRules{ByNamespace: true})
+	w := newWorldWith(b, optin.Rules{ByNamespace: true})
 	var all []*observation
 	for i := range 10_000 {
 		d := w.deployment(fmt.Sprintf("n%d/web-%d", i%100, i), "c")
 		wholeStatus(d)
-		o, err := kindOfWorkload(catalog.Deployment).reduce(d, &w.controller.optIns.rules)
+		o, err := kindOfWorkload(names.Deployment).reduce(d, &w.controller.optIns.rules)
 		if err != nil {
 			b.Fatal(err)
 		}
 		all = append(all, o)
 	}
 	w.controller.beginToLead()
-	w.controller.listWorkloads(catalog.Deployment, "", all, 0)
+	w.controller.listWorkloads(names.Deployment, "", all, 0)
 	for b.Loop() {
-		w.controller.listWorkloads(catalog.Deployment, "", all, 1)
+		w.controller.listWorkloads(names.Deployment, "", all, 1)
 	}
 }

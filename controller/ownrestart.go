@@ -11,13 +11,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
 // Restarts by eviction of workloads whose own controller replaces the pods if .spec.restartAt asks for it; see
-// [catalog.OwnRestart]. The evictor counts the pods that are left, as always, but evicts none.
+// [workload.OwnRestart]. The evictor counts the pods that are left, as always, but evicts none.
 
 // ownRestart is what the evictor knows of such a restart.
 type ownRestart struct {
@@ -31,7 +32,7 @@ type ownRestart struct {
 const ownPatience = 2 * time.Minute
 
 // attemptOf says what the evictor does for a workload.
-func attemptOf(w *catalog.Workload) string {
+func attemptOf(w *workload.Workload) string {
 	if w.RestartsItself() {
 		return "let Argo Rollouts replace the pods"
 	}
@@ -40,7 +41,7 @@ func attemptOf(w *catalog.Workload) string {
 
 // waitOf returns what a restart by eviction waits for. Other restarts must not wait for it, nor the content be halted,
 // because a PodDisruptionBudget refuses Argo Rollouts an eviction, or because it does not run.
-func (e *evictor) waitOf(w *catalog.Workload, step delivery.Step, now time.Time) evictionWait {
+func (e *evictor) waitOf(w *workload.Workload, step delivery.Step, now time.Time) evictionWait {
 	var stood time.Time
 	e.update(w.Ref, w.Evict, func(row *eviction) {
 		switch {
@@ -59,7 +60,7 @@ func (e *evictor) waitOf(w *catalog.Workload, step delivery.Step, now time.Time)
 }
 
 // noteReplaced notes that the workload's own controller has replaced pods since they were last counted.
-func (e *evictor) noteReplaced(w *catalog.Workload, left *delivery.Left, now time.Time) {
+func (e *evictor) noteReplaced(w *workload.Workload, left *delivery.Left, now time.Time) {
 	isProgress := false
 	e.update(w.Ref, w.Evict, func(row *eviction) {
 		if isProgress = w.RestartsItself() && left.Earlier < row.earlier; isProgress {
@@ -73,7 +74,7 @@ func (e *evictor) noteReplaced(w *catalog.Workload, left *delivery.Left, now tim
 
 // askForRestart makes the spec of a workload ask its own controller to replace the pods that are left, if that is still
 // what is due.
-func (e *evictor) askForRestart(ctx context.Context, w *catalog.Workload, at time.Time) error {
+func (e *evictor) askForRestart(ctx context.Context, w *workload.Workload, at time.Time) error {
 	present := e.catalog.Workload(w.Ref) // it may have changed while the pods were listed
 	if present == nil || present.UID != w.UID || present.Evict != w.Evict {
 		return nil // whoever changed that brings the workload back
@@ -97,7 +98,7 @@ func (e *evictor) askForRestart(ctx context.Context, w *catalog.Workload, at tim
 
 // noteAsked notes that the spec of a workload asks for a restart. If it has to ask again and again although no pod is
 // replaced, it does so with growing pauses: a GitOps tool may remove what is not in its manifests.
-func (e *evictor) noteAsked(w *catalog.Workload, at time.Time) {
+func (e *evictor) noteAsked(w *workload.Workload, at time.Time) {
 	isNews := false
 	e.update(w.Ref, w.Evict, func(row *eviction) {
 		if !row.asked.IsZero() {
@@ -116,7 +117,7 @@ func (e *evictor) noteAsked(w *catalog.Workload, at time.Time) {
 
 // setRestartAt sets .spec.restartAt of a workload, unless the workload has changed: it may be another one by now, or
 // somebody may have set a later time.
-func (w workloadWriter) setRestartAt(ctx context.Context, of *catalog.Workload, at time.Time) error {
+func (w workloadWriter) setRestartAt(ctx context.Context, of *workload.Workload, at time.Time) error {
 	body, err := json.Marshal(map[string]any{
 		"metadata": map[string]any{"resourceVersion": of.ResourceVersion},
 		"spec":     map[string]any{"restartAt": at.UTC().Format(time.RFC3339)},
@@ -129,7 +130,7 @@ func (w workloadWriter) setRestartAt(ctx context.Context, of *catalog.Workload, 
 		Namespace(of.Ref.Namespace).
 		Resource(kind.resource).
 		Name(of.Ref.Name).
-		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: catalog.RestartAtManager}, metav1.ParameterCodec, metav1.SchemeGroupVersion).
+		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: annotation.RestartAtManager}, metav1.ParameterCodec, metav1.SchemeGroupVersion).
 		Body(body).
 		Do(ctx).
 		Get()

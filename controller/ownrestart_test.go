@@ -8,7 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 )
 
 // inRolloutWorld runs a test in a world with a clock of its own.
@@ -87,13 +87,13 @@ func TestAHoldComesBeforeTheQuestion(t *testing.T) {
 	inRolloutWorld(t, func(w *rolloutWorld) {
 		w.edit("2")
 		w.pass(1)
-		w.change(func(annotations, _, _ map[string]any) { annotations[catalog.HoldAnnotation] = "wait" })
+		w.change(func(annotations, _, _ map[string]any) { annotations[annotation.HoldAnnotation] = "wait" })
 		w.pass(100)
 		w.requireState("rolling", "wait")
 		if w.asked() != 0 {
 			t.Error("it is restarted")
 		}
-		w.change(func(annotations, _, _ map[string]any) { delete(annotations, catalog.HoldAnnotation) })
+		w.change(func(annotations, _, _ map[string]any) { delete(annotations, annotation.HoldAnnotation) })
 		w.pass(100)
 		w.requireReplaced("web-1", "web-2", "web-3")
 	})

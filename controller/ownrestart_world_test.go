@@ -14,11 +14,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
-var ofRollout = catalog.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}
+var ofRollout = names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}
 
 // rolloutWorld is a world with a Rollout ns/web that has the method evict, and with Argo Rollouts. Three pods belong to its
 // ReplicaSet, and one that has the same labels to that of somebody else. The controller does not have the flag --evict.
@@ -45,7 +46,7 @@ func newRolloutWorld(t *testing.T) *rolloutWorld {
 	w.makePod("other")
 	w.edit("1")
 	w.object = strings.Replace(objectText("Rollout", "5", `"replicas": 3, `+podTemplateText, `"currentPodHash": "a", "stableRS": "a", "phase": "Healthy", "replicas": 3, "updatedReplicas": 3`),
-		`"enabled"`, `"enabled", "`+catalog.MethodAnnotation+`": "evict"`, 1)
+		`"enabled"`, `"enabled", "`+annotation.MethodAnnotation+`": "evict"`, 1)
 	w.pass(60)
 	if w.controller.catalog.Workload(ofRollout).Applied.Trusted != true {
 		t.Fatal("it has no record")

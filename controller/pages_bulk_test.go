@@ -12,16 +12,18 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
 func TestRevisionsAreReadInPagesOfWhichOnlyNamesAreKept(t *testing.T) {
 	controller := true
 	w := agentReadingItsEnvironment()
-	w.Ref.Kind = catalog.Deployment
+	w.Ref.Kind = names.Deployment
 	present := corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "agent:2"}}}}
-	w.PodTemplate = catalog.RevisionFingerprint(&present)
+	w.PodTemplate = record.RevisionFingerprint(&present)
 	const sets = 300
 	server := &listServer{lists: map[string]madeList{"replicasets": {sets, func(from, to int) apiclient.Page {
 		list := &appsv1.ReplicaSetList{TypeMeta: metav1.TypeMeta{Kind: "ReplicaSetList", APIVersion: "apps/v1"}}
@@ -109,7 +111,7 @@ func TestLittleIsKeptOfPodsWithVeryManyContainers(t *testing.T) {
 	w, names := agentReadingItsEnvironment(), make([]string, containers)
 	for i := range containers {
 		names[i] = fmt.Sprintf("c%03d", i)
-		w.References = append(w.References, catalog.Reference{Container: names[i], Channel: catalog.Environment})
+		w.References = append(w.References, template.Reference{Container: names[i], Channel: template.Environment})
 	}
 	few := daemonPods(pods, 0, secondOf)
 	server := &listServer{lists: map[string]madeList{"pods": {pods, func(from, to int) apiclient.Page {

@@ -6,20 +6,24 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // newPatch returns the JSON merge patch that carries out a decision: it records the checksums
 // with their basis and, for a restart that is not one by eviction, sets the timestamp and the cause on the pod template. The
 // resourceVersion makes the API server refuse the patch if the workload has changed.
-func newPatch(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) (*workloadPatch, error) {
+func newPatch(w *workload.Workload, decision decide.Decision, on record.Basis) (*workloadPatch, error) {
 	annotations, err := decision.Checksums.Annotations(on)
 	if err != nil {
 		return nil, fmt.Errorf("build patch: %w", err)
 	}
 	patch := &workloadPatch{Metadata: patchedMeta{ResourceVersion: w.ResourceVersion, Annotations: annotations}}
-	if decision.Outcome == catalog.Restart && w.Method() == catalog.ByTemplate {
-		restart := map[string]string{catalog.TimestampAnnotation: on.Timestamp, catalog.CauseAnnotation: causeNote(decision)}
+	if decision.Outcome == decide.Restart && w.Method() == policy.ByTemplate {
+		restart := map[string]string{annotation.TimestampAnnotation: on.Timestamp, annotation.CauseAnnotation: causeNote(decision)}
 		patch.Spec = &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: restart}}}
 	}
 	return patch, nil
@@ -27,8 +31,8 @@ func newPatch(w *catalog.Workload, decision catalog.Decision, on catalog.Basis) 
 
 // timestampAfter returns the restart timestamp that the pod template has after a write at the
 // given time. Two restarts within a second must differ.
-func timestampAfter(w *catalog.Workload, outcome catalog.Outcome, at time.Time) string {
-	if outcome == catalog.Restart && w.Method() == catalog.ByTemplate {
+func timestampAfter(w *workload.Workload, outcome decide.Outcome, at time.Time) string {
+	if outcome == decide.Restart && w.Method() == policy.ByTemplate {
 		return at.UTC().Format(time.RFC3339Nano)
 	}
 	return w.Timestamp
@@ -55,7 +59,7 @@ type patchedMeta struct {
 // missingIn names the first annotation of the patch that the workload lacks after the patch,
 // or returns the empty string if it lacks no annotation. It checks the record before the
 // restart. The pods restart without their cause, too.
-func (p *workloadPatch) missingIn(after *catalog.Parts) string {
+func (p *workloadPatch) missingIn(after *workload.Parts) string {
 	if missing := p.Metadata.missingIn(after.Meta.Annotations); missing != "" {
 		return "annotation " + missing
 	}
@@ -71,7 +75,7 @@ func (p *workloadPatch) missingIn(after *catalog.Parts) string {
 func (m *patchedMeta) missingIn(present map[string]string) string {
 	for _, name := range slices.Sorted(maps.Keys(m.Annotations)) {
 		value, found := present[name]
-		if isLacking := !found || value != m.Annotations[name]; isLacking && name != catalog.CauseAnnotation {
+		if isLacking := !found || value != m.Annotations[name]; isLacking && name != annotation.CauseAnnotation {
 			return name
 		}
 	}

@@ -9,18 +9,22 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
-var budget = catalog.Budget{Restarts: 2, Last: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)}
+var budget = policy.Budget{Restarts: 2, Last: time.Date(2026, 1, 2, 3, 4, 0, 0, time.UTC)}
 
-func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any {
+func bodyOf(t *testing.T, outcome decide.Outcome, now time.Time) map[string]any {
 	t.Helper()
-	w := &catalog.Workload{Ref: web, ResourceVersion: "42", Timestamp: "of the last restart"}
-	causes := []catalog.Cause{{Config: mapA, Keys: []string{"level", "port"}}}
-	decision := catalog.Decision{Outcome: outcome, Checksums: catalog.Checksums{mapA: 0x1f}, Causes: causes}
-	built, err := newPatch(w, decision, catalog.Basis{
-		Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now, Timestamp: timestampAfter(w, outcome, now),
+	w := &workload.Workload{Ref: web, ResourceVersion: "42", Timestamp: "of the last restart"}
+	causes := []decide.Cause{{Config: mapA, Keys: []string{"level", "port"}}}
+	decision := decide.Decision{Outcome: outcome, Checksums: record.Checksums{mapA: 0x1f}, Causes: causes}
+	built, err := newPatch(w, decision, record.Basis{
+		Template: record.Fingerprint{0xab, 0xc}, Budget: budget, Written: now, Timestamp: timestampAfter(w, outcome, now),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -38,8 +42,8 @@ func bodyOf(t *testing.T, outcome catalog.Outcome, now time.Time) map[string]any
 
 func recordAt(t *testing.T, now time.Time, timestamp string) map[string]any {
 	t.Helper()
-	annotations, err := catalog.Checksums{mapA: 0x1f}.Annotations(catalog.Basis{
-		Template: catalog.Fingerprint{0xab, 0xc}, Budget: budget, Written: now, Timestamp: timestamp,
+	annotations, err := record.Checksums{mapA: 0x1f}.Annotations(record.Basis{
+		Template: record.Fingerprint{0xab, 0xc}, Budget: budget, Written: now, Timestamp: timestamp,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +58,7 @@ func recordAt(t *testing.T, now time.Time, timestamp string) map[string]any {
 func TestARecordTouchesOnlyTheWorkloadsAnnotations(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.UTC)
 	want := map[string]any{"metadata": map[string]any{"resourceVersion": "42", "annotations": recordAt(t, now, "of the last restart")}}
-	if diff := cmp.Diff(want, bodyOf(t, catalog.RecordOnly, now)); diff != "" {
+	if diff := cmp.Diff(want, bodyOf(t, decide.RecordOnly, now)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -62,12 +66,12 @@ func TestARecordTouchesOnlyTheWorkloadsAnnotations(t *testing.T) {
 func TestARestartIsRecordedAndStampedInOnePatch(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 6, time.FixedZone("", 3600))
 	const timestamp = "2026-01-02T02:04:05.000000006Z"
-	stamp := map[string]any{catalog.TimestampAnnotation: timestamp, catalog.CauseAnnotation: "configmap/a: level, port"}
+	stamp := map[string]any{annotation.TimestampAnnotation: timestamp, annotation.CauseAnnotation: "configmap/a: level, port"}
 	want := map[string]any{
 		"metadata": map[string]any{"resourceVersion": "42", "annotations": recordAt(t, now, timestamp)},
 		"spec":     map[string]any{"template": map[string]any{"metadata": map[string]any{"annotations": stamp}}},
 	}
-	if diff := cmp.Diff(want, bodyOf(t, catalog.Restart, now)); diff != "" {
+	if diff := cmp.Diff(want, bodyOf(t, decide.Restart, now)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -75,15 +79,15 @@ func TestARestartIsRecordedAndStampedInOnePatch(t *testing.T) {
 func TestAMissingEffectOfAPatchIsFound(t *testing.T) {
 	patch := &workloadPatch{
 		Metadata: patchedMeta{Annotations: map[string]string{"a": "1", "b": "2"}},
-		Spec:     &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: map[string]string{"c": "3", catalog.CauseAnnotation: "an edit"}}}},
+		Spec:     &patchedSpec{Template: patchedTemplate{Metadata: patchedMeta{Annotations: map[string]string{"c": "3", annotation.CauseAnnotation: "an edit"}}}},
 	}
-	with := func(own, template map[string]string) *catalog.Parts {
-		return &catalog.Parts{
+	with := func(own, template map[string]string) *workload.Parts {
+		return &workload.Parts{
 			Meta:     &metav1.ObjectMeta{Annotations: own},
 			Template: &corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: template}},
 		}
 	}
-	for want, after := range map[string]*catalog.Parts{
+	for want, after := range map[string]*workload.Parts{
 		"":                                 with(map[string]string{"a": "1", "b": "2", "other": ""}, map[string]string{"c": "3"}),
 		"annotation a":                     with(nil, nil),
 		"annotation b":                     with(map[string]string{"a": "1", "b": "1"}, map[string]string{"c": "3"}),

@@ -16,7 +16,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -28,7 +29,7 @@ func TestNobodyWaitsForAWorkloadThatIsGoneBeforeItsRestartIsAnswered(t *testing.
 			delete(w.deployments, name)
 		},
 		"opted out": func(w *world, name string) {
-			w.changed(name, func(d *appsv1.Deployment) { delete(d.Annotations, catalog.EnabledAnnotation) })
+			w.changed(name, func(d *appsv1.Deployment) { delete(d.Annotations, annotation.EnabledAnnotation) })
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -52,7 +53,7 @@ func TestNobodyWaitsForAWorkloadThatIsGoneBeforeItsRestartIsAnswered(t *testing.
 func TestNoNamespaceOfAGroupWaitsForARolloutInAnotherOneThatNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
-		w.controller.gate.options.Groups = []catalog.ConfigRef{gate.GroupOf(catalog.ConfigMap, "c")}
+		w.controller.gate.options.Groups = []names.ConfigRef{gate.GroupOf(names.ConfigMap, "c")}
 		ctx, stop := context.WithCancel(t.Context())
 		var group sync.WaitGroup
 		group.Go(func() { w.controller.deliveries.run(ctx) })
@@ -91,14 +92,14 @@ func TestTheVerdictOnARestartDoesNotEndTheNextOne(t *testing.T) {
 		w.show("deployments", w.deployments[first])
 		d.look(t.Context(), deploymentNamed(first))
 		time.Sleep(d.policy.Soak + time.Second)
-		before := w.deployments[first].Spec.Template.Annotations[catalog.TimestampAnnotation]
+		before := w.deployments[first].Spec.Template.Annotations[annotation.TimestampAnnotation]
 		w.meanwhile = func() {
 			w.edited("a/c", "bad")
 			time.Sleep(time.Second)
 			settle(w)
 		}
 		d.look(t.Context(), deploymentNamed(first))
-		if after := w.deployments[first].Spec.Template.Annotations[catalog.TimestampAnnotation]; after == before {
+		if after := w.deployments[first].Spec.Template.Annotations[annotation.TimestampAnnotation]; after == before {
 			t.Fatal("it has not restarted again")
 		}
 		settle(w)
@@ -136,7 +137,7 @@ func TestAWaveDoesNotWaitForAWorkloadThatHasJustBeenDecidedAbout(t *testing.T) {
 	w.runs("a/later", nil, "d")
 	settle(w)
 	w.patched = func() {
-		w.changed("a/later", func(d *appsv1.Deployment) { d.Annotations[catalog.WaveAnnotation] = "5" })
+		w.changed("a/later", func(d *appsv1.Deployment) { d.Annotations[annotation.WaveAnnotation] = "5" })
 	}
 	w.runs("a/recorded", nil, "c")
 	settle(w)
@@ -159,8 +160,8 @@ func TestAWorkloadThatWaitsLongForAnEarlierWaveSaysWhomItWaitsFor(t *testing.T) 
 		annotations map[string]string
 		want        string
 	}{
-		"that rolls":   {map[string]string{catalog.WaveAnnotation: "-1"}, "wave -1 is not over: deployment/early rolls, or is about to"},
-		"that is held": {map[string]string{catalog.WaveAnnotation: "-1", catalog.HoldAnnotation: "x"}, "wave -1 is not over: deployment/early waits for its hold"},
+		"that rolls":   {map[string]string{annotation.WaveAnnotation: "-1"}, "wave -1 is not over: deployment/early rolls, or is about to"},
+		"that is held": {map[string]string{annotation.WaveAnnotation: "-1", annotation.HoldAnnotation: "x"}, "wave -1 is not over: deployment/early waits for its hold"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -195,7 +196,7 @@ func TestNamespacesThatAreGoneLeaveNothingInTheGate(t *testing.T) {
 	w := gradual(t)
 	for i := range 100 {
 		name := fmt.Sprintf("namespace-%d/web", i)
-		w.runs(name, map[string]string{catalog.WaveAnnotation: "1"}, "c")
+		w.runs(name, map[string]string{annotation.WaveAnnotation: "1"}, "c")
 		w.runs(name+"-2", nil, "c")
 		settle(w)
 		w.hide("deployments", w.deployments[name])
@@ -213,7 +214,7 @@ func TestNamespacesThatAreGoneLeaveNothingInTheGate(t *testing.T) {
 func TestAWaveDoesNotWaitForTheAnswerToARecord(t *testing.T) {
 	w := gradual(t, "a/later")
 	w.edited("a/d", "1")
-	w.runs("a/early", map[string]string{catalog.WaveAnnotation: "-1"}, "d")
+	w.runs("a/early", map[string]string{annotation.WaveAnnotation: "-1"}, "d")
 	settle(w)
 	var meanwhile []string
 	w.patched = func() {

@@ -14,7 +14,12 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	catalogrecord "kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
@@ -30,7 +35,7 @@ type podReader struct {
 
 // livePod is what podReader keeps of a pod that has not finished.
 type livePod struct {
-	catalog.Pod
+	decide.Pod
 	origin
 }
 
@@ -44,11 +49,11 @@ type origin struct {
 // list returns the live pods that a workload selects, whatever their template. It returns
 // only pods that the workload controls or, if its revisions control its pods, pods that have
 // any controller.
-func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, error) {
+func (r podReader) list(ctx context.Context, w *workload.Workload) ([]livePod, error) {
 	var pods []livePod
 	containers, hasMounts := w.Readers(), w.HasMounts()
 	err := r.each(ctx, w, func() { pods = nil }, func(pod *corev1.Pod, from origin) {
-		if reduced, isLive := catalog.NewPod(pod, containers); isLive {
+		if reduced, isLive := decide.NewPod(pod, containers); isLive {
 			if hasMounts {
 				reduced.UID = pod.UID
 			}
@@ -60,7 +65,7 @@ func (r podReader) list(ctx context.Context, w *catalog.Workload) ([]livePod, er
 
 // sight returns what a workload's pods show of its last restart, which was for these configs. Of pods of an earlier
 // template, and from before a restart by eviction, it only reports that they are blocked or leave.
-func (r podReader) sight(ctx context.Context, w *catalog.Workload, causes []catalog.ConfigRef) (delivery.Sight, error) {
+func (r podReader) sight(ctx context.Context, w *workload.Workload, causes []names.ConfigRef) (delivery.Sight, error) {
 	var blocked delivery.Sight
 	isLeaving, worst, now := false, make(map[origin]delivery.Sight), time.Now()
 	err := r.each(ctx, w, func() { isLeaving, blocked = false, delivery.Sight{}; clear(worst) }, func(pod *corev1.Pod, from origin) {
@@ -101,7 +106,7 @@ func cloned(seen delivery.Sight) delivery.Sight {
 // each calls a function with each pod that a workload selects, and that it controls or, if its
 // revisions control its pods, that has any controller. It calls reset before it begins, and before
 // it begins anew.
-func (r podReader) each(ctx context.Context, w *catalog.Workload, reset func(), take func(*corev1.Pod, origin)) error {
+func (r podReader) each(ctx context.Context, w *workload.Workload, reset func(), take func(*corev1.Pod, origin)) error {
 	var names namePool
 	kind := r.kinds.row(w.Ref.Kind)
 	return apiclient.EachPage(ctx, apiclient.List{Client: r.core, Resource: "pods", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
@@ -119,12 +124,12 @@ func (r podReader) each(ctx context.Context, w *catalog.Workload, reset func(), 
 }
 
 // originOf returns the origin of a pod of a workload.
-func (k *workloadKind) originOf(w *catalog.Workload, pod *corev1.Pod, controller types.UID, names namePool) origin {
+func (k *workloadKind) originOf(w *workload.Workload, pod *corev1.Pod, controller types.UID, names namePool) origin {
 	label := appsv1.ControllerRevisionHashLabelKey
 	if k.custom != nil {
 		label = k.custom.RevisionLabel()
 	}
-	return origin{types.UID(names.one(string(controller))), names.one(pod.Labels[label]), catalog.RestartTimestamp(pod.Annotations) != w.Timestamp}
+	return origin{types.UID(names.one(string(controller))), names.one(pod.Labels[label]), annotation.RestartTimestamp(pod.Annotations) != w.Timestamp}
 }
 
 // namePool keeps one copy of equal strings.
@@ -140,7 +145,7 @@ func (p namePool) one(name string) string {
 
 // ofPresentTemplate returns the workload's pods that were made from its present template.
 // Pods of an earlier template are about to be replaced anyway.
-func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, pods []livePod) ([]livePod, error) {
+func (r podReader) ofPresentTemplate(ctx context.Context, w *workload.Workload, pods []livePod) ([]livePod, error) {
 	isPresent, err := r.kinds.row(w.Ref.Kind).revisions.present(r, ctx, w)
 	if err != nil {
 		return nil, err
@@ -155,8 +160,8 @@ func (r podReader) ofPresentTemplate(ctx context.Context, w *catalog.Workload, p
 }
 
 // reducedPods returns what a decision needs to know about the pods.
-func reducedPods(pods []livePod) []catalog.Pod {
-	reduced := make([]catalog.Pod, 0, len(pods))
+func reducedPods(pods []livePod) []decide.Pod {
+	reduced := make([]decide.Pod, 0, len(pods))
 	for _, pod := range pods {
 		reduced = append(reduced, pod.Pod)
 	}
@@ -165,7 +170,7 @@ func reducedPods(pods []livePod) []catalog.Pod {
 
 // presentReplicaSet returns a function that recognizes a Deployment's pods of the present
 // template: the ReplicaSet that controls them was made from that template.
-func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
+func (r podReader) presentReplicaSet(ctx context.Context, w *workload.Workload) (func(origin) bool, error) {
 	present := make(map[types.UID]bool)
 	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "replicasets", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
 		func() *appsv1.ReplicaSetList { return &appsv1.ReplicaSetList{} },
@@ -186,7 +191,7 @@ func (r podReader) presentReplicaSet(ctx context.Context, w *catalog.Workload) (
 // present template may be missing, because a user deleted it, or because the garbage
 // collector deleted it with a former workload of the same name. So may that of an earlier one. Then
 // a pod counts unless it is from another restart than the present template.
-func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (func(origin) bool, error) {
+func (r podReader) noEarlierRevision(ctx context.Context, w *workload.Workload) (func(origin) bool, error) {
 	isEarlier := make(map[string]bool) // of all revisions of the workload
 	var unread error
 	err := apiclient.EachPage(ctx, apiclient.List{Client: r.apps, Resource: "controllerrevisions", Namespace: w.Ref.Namespace, LabelSelector: w.Selector},
@@ -217,8 +222,8 @@ func (r podReader) noEarlierRevision(ctx context.Context, w *catalog.Workload) (
 
 // isOfEarlierTemplate reports whether a revision is known to have another template than the present one. That is not
 // known of a revision that cannot be read.
-func isOfEarlierTemplate(w *catalog.Workload, revision *appsv1.ControllerRevision) (isEarlier bool, err error) {
-	isHeavy, err := catalog.CheckSize(revision.Data.Raw)
+func isOfEarlierTemplate(w *workload.Workload, revision *appsv1.ControllerRevision) (isEarlier bool, err error) {
+	isHeavy, err := template.CheckSize(revision.Data.Raw)
 	if err != nil {
 		return false, fmt.Errorf("read controllerrevision %s/%s: %w", revision.Namespace, revision.Name, err)
 	}
@@ -239,7 +244,7 @@ func templateOf(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, e
 			Template corev1.PodTemplateSpec `json:"template"`
 		} `json:"spec"`
 	}
-	err := catalog.CheckQuantities(revision.Data.Raw) // anyone may have written it, and nobody has read it
+	err := template.CheckQuantities(revision.Data.Raw) // anyone may have written it, and nobody has read it
 	if err == nil {
 		err = utiljson.Unmarshal(revision.Data.Raw, &patch)
 	}
@@ -249,12 +254,12 @@ func templateOf(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, e
 	return &patch.Spec.Template, nil
 }
 
-func isControlledBy(object metav1.Object, w *catalog.Workload) bool {
+func isControlledBy(object metav1.Object, w *workload.Workload) bool {
 	controller := metav1.GetControllerOfNoCopy(object)
 	return controller != nil && controller.UID == w.UID
 }
 
 // isMadeFrom reports whether a template is the workload's present template.
-func isMadeFrom(w *catalog.Workload, template *corev1.PodTemplateSpec) bool {
-	return catalog.RevisionFingerprint(template) == w.PodTemplate
+func isMadeFrom(w *workload.Workload, template *corev1.PodTemplateSpec) bool {
+	return catalogrecord.RevisionFingerprint(template) == w.PodTemplate
 }

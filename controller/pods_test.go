@@ -9,7 +9,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -22,10 +25,10 @@ func uidOf(i int) types.UID { return types.UID(fmt.Sprintf("uid-%d", i)) }
 func secondOf(i int) metav1.Time { return metav1.Unix(1_800_000_000+int64(i), 0) }
 
 // agentReadingItsEnvironment is that DaemonSet, of which one container reads a config.
-func agentReadingItsEnvironment() *catalog.Workload {
-	return &catalog.Workload{
-		Ref: catalog.WorkloadRef{Kind: catalog.DaemonSet, Namespace: "ns", Name: "agent"}, UID: agent,
-		References: []catalog.Reference{{Container: "main", Channel: catalog.Environment}},
+func agentReadingItsEnvironment() *workload.Workload {
+	return &workload.Workload{
+		Ref: names.WorkloadRef{Kind: names.DaemonSet, Namespace: "ns", Name: "agent"}, UID: agent,
+		References: []template.Reference{{Container: "main", Channel: template.Environment}},
 	}
 }
 
@@ -33,7 +36,7 @@ func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T)
 	set := &appsv1.DaemonSet{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "agent", UID: agent},
 		Spec: appsv1.DaemonSetSpec{Template: corev1.PodTemplateSpec{
-			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{catalog.TimestampAnnotation: "r2"}},
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{annotation.TimestampAnnotation: "r2"}},
 			Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "main", Image: "agent:2"}}},
 		}},
 	}
@@ -51,7 +54,7 @@ func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T)
 		return r
 	}
 	template := func(image string) string {
-		return fmt.Sprintf(`{"spec":{"template":{"$patch":"replace","metadata":{"annotations":{%q:"r2"}},"spec":{"containers":[{"name":"main","image":%q}]}}}}`, catalog.TimestampAnnotation, image)
+		return fmt.Sprintf(`{"spec":{"template":{"$patch":"replace","metadata":{"annotations":{%q:"r2"}},"spec":{"containers":[{"name":"main","image":%q}]}}}}`, annotation.TimestampAnnotation, image)
 	}
 	type revisions = []appsv1.ControllerRevision
 	earlier, present := revision(agent, "a", template("agent:1")), revision(agent, "b", template("agent:2"))
@@ -81,7 +84,7 @@ func TestPodsOfAnEarlierRevisionDoNotCountAndThoseOfAnUnknownOneDo(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			pod := corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-				Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: test.label}, Annotations: map[string]string{catalog.TimestampAnnotation: test.restart},
+				Labels: map[string]string{appsv1.ControllerRevisionHashLabelKey: test.label}, Annotations: map[string]string{annotation.TimestampAnnotation: test.restart},
 			}}
 			if test.owner != "" {
 				pod.OwnerReferences = controlledBy(test.owner)

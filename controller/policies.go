@@ -3,14 +3,17 @@ package controller
 import (
 	"strings"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
 // What is wrong with the annotations by which people say when restarts may begin.
 
 // problemOf describes which annotations of a workload cannot be used; empty if there are none.
-func (g *gatekeeper) problemOf(w *catalog.Workload) string {
+func (g *gatekeeper) problemOf(w *workload.Workload) string {
 	if w.Policy == nil {
 		return ""
 	}
@@ -18,20 +21,20 @@ func (g *gatekeeper) problemOf(w *catalog.Workload) string {
 }
 
 // problemOfMethod describes why a workload cannot restart as it asks for, empty if it can.
-func (g *gatekeeper) problemOfMethod(w *catalog.Workload) string {
+func (g *gatekeeper) problemOfMethod(w *workload.Workload) string {
 	switch {
-	case w.Method() != catalog.ByEviction, w.RestartsItself():
+	case w.Method() != policy.ByEviction, w.RestartsItself():
 		return ""
 	case w.Ref.Kind.IsCustom():
-		return "annotation " + catalog.MethodAnnotation + ": workloads of this kind do not restart by eviction, so restarts wait"
+		return "annotation " + annotation.MethodAnnotation + ": workloads of this kind do not restart by eviction, so restarts wait"
 	case !g.evicts:
-		return "annotation " + catalog.MethodAnnotation + ": the controller runs without the flag --evict, so restarts wait"
+		return "annotation " + annotation.MethodAnnotation + ": the controller runs without the flag --evict, so restarts wait"
 	}
 	return ""
 }
 
 // leftOn describes what another tool has left behind on a workload; empty if there is nothing.
-func leftOn(w *catalog.Workload) string {
+func leftOn(w *workload.Workload) string {
 	if w.Policy == nil {
 		return ""
 	}
@@ -39,7 +42,7 @@ func leftOn(w *catalog.Workload) string {
 }
 
 // reportLeftovers reports, once, what another tool has left behind on a workload. Only what harms is worth an Event.
-func (r *restarter) reportLeftovers(w *catalog.Workload) {
+func (r *restarter) reportLeftovers(w *workload.Workload) {
 	harmful, harmless := leftOn(w), ""
 	if harmful != "" && !w.Policy.IsLeftHarmful {
 		harmful, harmless = "", harmful
@@ -53,12 +56,12 @@ func (r *restarter) reportLeftovers(w *catalog.Workload) {
 }
 
 // problemOfConfig does so for a config, except for [gatekeeper.problemOfResume].
-func (g *gatekeeper) problemOfConfig(policy *catalog.ConfigPolicy) string {
+func (g *gatekeeper) problemOfConfig(policy *policy.ConfigPolicy) string {
 	return joinProblems(policy.Problem, g.windows.problem(policy.Window))
 }
 
 // problemOfResume is [gate.ProblemOfResume] of the halts that are known.
-func (g *gatekeeper) problemOfResume(ref catalog.ConfigRef, id string) string {
+func (g *gatekeeper) problemOfResume(ref names.ConfigRef, id string) string {
 	if id == "" { // as nearly always
 		return ""
 	}
@@ -83,7 +86,7 @@ func (c *windowCache) problem(text string) string {
 		return ""
 	}
 	if _, err := c.read(text); err != nil {
-		return catalog.WindowProblem(err)
+		return policy.WindowProblem(err)
 	}
 	return ""
 }

@@ -9,6 +9,8 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	catalogrecord "kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // eventsOf returns the Events that were recorded so far.
@@ -26,16 +28,16 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 		catalog: c, gate: openGate(c), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder, grace: time.Second,
 		log: slog.New(slog.DiscardHandler), knowsConfigs: func(string) bool { return true },
 	}
-	tooMany := catalog.Workload{Ref: web, UID: "1", Excess: catalog.TooManyReferences}
+	tooMany := workload.Workload{Ref: web, UID: "1", Excess: workload.TooManyReferences}
 	var version string
 	for i, test := range []struct {
-		workload catalog.Workload
+		workload workload.Workload
 		want     []string
 	}{
 		{tooMany, []string{"Warning " + reasonTooMany}},
 		{tooMany, nil},
-		{catalog.Workload{Ref: web, UID: "1", Applied: catalog.AppliedState{Trusted: true}}, []string{"Normal " + reasonTooMany}},
-		{catalog.Workload{Ref: web, UID: "1", Applied: catalog.AppliedState{Trusted: true}}, nil},
+		{workload.Workload{Ref: web, UID: "1", Applied: catalogrecord.AppliedState{Trusted: true}}, []string{"Normal " + reasonTooMany}},
+		{workload.Workload{Ref: web, UID: "1", Applied: catalogrecord.AppliedState{Trusted: true}}, nil},
 		{tooMany, []string{"Warning " + reasonTooMany}},
 	} {
 		version += "1"

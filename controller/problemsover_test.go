@@ -10,7 +10,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 // Otherwise the last word on a workload would be wrong for as long as Events are kept.
@@ -35,14 +36,14 @@ func TestTheLastEventOnAWorkloadSaysThatWhatWasWrongIsOver(t *testing.T) {
 		},
 		"a value that cannot be used": {
 			reasonInvalid, func(w *world) {
-				w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[catalog.GracePeriodAnnotation] = "soon" })
+				w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.GracePeriodAnnotation] = "soon" })
 			}, func(w *world) {
-				w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.GracePeriodAnnotation) })
+				w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.GracePeriodAnnotation) })
 			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ruled(t, catalog.OptInRules{})
+			w := ruled(t, optin.Rules{})
 			w.readsAgain()
 			recorder := record.NewFakeRecorder(1000)
 			w.controller.recorder, w.controller.restarter.events = recorder, recorder

@@ -7,7 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -22,7 +23,7 @@ const (
 
 // putOff puts a restart off until the gate lets it begin, and reports whether that may take long. The
 // controller decides again when the restart may begin.
-func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision, answer gate.Answer, now time.Time) (lasts bool) {
+func (r *restarter) putOff(w *workload.Workload, decision decide.Decision, answer gate.Answer, now time.Time) (lasts bool) {
 	since, isNews := r.backlogs.putOff(w.Ref, decision.Causes, answer, now)
 	again := longestWait
 	switch {
@@ -43,7 +44,7 @@ func (r *restarter) putOff(w *catalog.Workload, decision catalog.Decision, answe
 
 // reportPutOff reports why a restart waits. Waiting for other restarts is no news to the owner of a
 // workload; the Events on the config show how far its content has come.
-func (r *restarter) reportPutOff(w *catalog.Workload, decision catalog.Decision, answer gate.Answer) {
+func (r *restarter) reportPutOff(w *workload.Workload, decision decide.Decision, answer gate.Answer) {
 	switch answer.Reason {
 	case gate.Backoff:
 		r.metrics.slowdowns.Inc()

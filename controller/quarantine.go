@@ -5,17 +5,17 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
-func nameOfConfig(ref catalog.ConfigRef) quarantine.Object {
+func nameOfConfig(ref names.ConfigRef) quarantine.Object {
 	return quarantine.Object{Kind: kindOfConfig(ref.Kind).kind(), Namespace: ref.Namespace, Name: ref.Name}
 }
 
-func nameOfWorkload(ref catalog.WorkloadRef) quarantine.Object {
+func nameOfWorkload(ref names.WorkloadRef) quarantine.Object {
 	return quarantine.Object{Kind: kindNamed(ref.Kind), Namespace: ref.Namespace, Name: ref.Name}
 }
 
@@ -56,9 +56,9 @@ func (c *Controller) panicked(place quarantine.Place, o quarantine.Object) {
 }
 
 // workloadNamed returns the workload that an object is, and false if it is none.
-func (c *Controller) workloadNamed(o quarantine.Object) (ref catalog.WorkloadRef, isWorkload bool) {
+func (c *Controller) workloadNamed(o quarantine.Object) (ref names.WorkloadRef, isWorkload bool) {
 	isWorkload = slices.ContainsFunc(c.kinds, func(k *workloadKind) bool { return k.kind() == o.Kind })
-	return catalog.WorkloadRef{Kind: catalog.WorkloadKind(o.Kind.Kind), Namespace: o.Namespace, Name: o.Name}, isWorkload
+	return names.WorkloadRef{Kind: names.WorkloadKind(o.Kind.Kind), Namespace: o.Namespace, Name: o.Name}, isWorkload
 }
 
 // quarantineGap names the objects of a namespace, or of all, that are left alone after an internal error.

@@ -14,7 +14,11 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
@@ -54,8 +58,8 @@ func newBombedController(t *testing.T, message, object string) (*Controller, *bo
 }
 
 func seenWorkload(name, version string) *workloadObservation {
-	ref := catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "ns", Name: name}
-	return &workloadObservation{ref: ref, choice: catalog.OptsIn, workload: &catalog.Workload{Ref: ref, UID: "u", ResourceVersion: version, Room: 1000}}
+	ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: name}
+	return &workloadObservation{ref: ref, choice: annotation.OptsIn, workload: &workload.Workload{Ref: ref, UID: "u", ResourceVersion: version, Room: 1000}}
 }
 
 func (c *Controller) requirePanics(t *testing.T, place quarantine.Place, want float64, detail string) {
@@ -75,40 +79,40 @@ const leftAlone = "[!] 1 object left alone after an internal error: deployment/n
 // others again. The objects before the one that panics are then no news any more.
 func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "", "")
-	config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: "c"}
+	config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: "c"}
 	observed := func(value, version string) *observation {
 		o, err := reduce(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", ResourceVersion: version}, Data: map[string]string{"a": value},
-		}, &catalog.OptInRules{})
+		}, &optin.Rules{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return o
 	}
 	w := seenWorkload("web", "1")
-	w.workload.References = []catalog.Reference{{Config: config}}
-	c.listConfigs(catalog.ConfigMap, "", []*observation{observed("1", "1")}, true)
+	w.workload.References = []template.Reference{{Config: config}}
+	c.listConfigs(names.ConfigMap, "", []*observation{observed("1", "1")}, true)
 	panics := func(list func()) {
-		if c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(catalog.ConfigMap).kind()}, list) {
+		if c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(names.ConfigMap).kind()}, list) {
 			t.Fatal("the list does not panic")
 		}
 	}
 	bad := &observation{resourceVersion: "6"} // without a config
 
 	panics(func() {
-		c.catalog.ListWorkloads(catalog.Deployment, "", []*catalog.Workload{w.workload, nil}, 0, func(catalog.WorkloadRef) { c.workloadChanged(w.workload) })
+		c.catalog.ListWorkloads(names.Deployment, "", []*workload.Workload{w.workload, nil}, 0, func(names.WorkloadRef) { c.workloadChanged(w.workload) })
 	})
 	c.observe(&observation{resourceVersion: "1", workload: w})
-	c.listWorkloads(catalog.Deployment, "", []*observation{{workload: w}}, 0)
+	c.listWorkloads(names.Deployment, "", []*observation{{workload: w}}, 0)
 	if !c.changes.HoldsAny(w.ref) {
 		t.Error("a workload that was listed before the one that panics is never decided about")
 	}
 	c.changes.Forget(w.ref) // it was decided about
 
 	edited := observed("2", "5")
-	panics(func() { c.listConfigs(catalog.ConfigMap, "", []*observation{edited, bad}, false) })
+	panics(func() { c.listConfigs(names.ConfigMap, "", []*observation{edited, bad}, false) })
 	c.observe(edited)
-	c.listConfigs(catalog.ConfigMap, "", []*observation{edited}, false)
+	c.listConfigs(names.ConfigMap, "", []*observation{edited}, false)
 	if !c.changes.HoldsAny(w.ref) {
 		t.Error("the edit of a config that was listed before the one that panics wakes no workload")
 	}
@@ -185,7 +189,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 func TestTheChangesInAListAreQueuedExceptThoseThatPanic(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "workload changed", "deployment/ns/bad")
 	bad, good := seenWorkload("bad", "1"), seenWorkload("good", "1")
-	c.listWorkloads(catalog.Deployment, "", []*observation{{workload: bad}, {workload: good}}, 0)
+	c.listWorkloads(names.Deployment, "", []*observation{{workload: bad}, {workload: good}}, 0)
 	if c.changes.Holds(bad.ref, bad.ref) || !c.changes.Holds(good.ref, good.ref) {
 		t.Error("what was good is not queued")
 	}
@@ -197,8 +201,8 @@ func TestAHaltThatCannotBeLookedAtEndsNeitherTheProcessNorKeepsOtherHalts(t *tes
 	w := gradual(t)
 	w.edited("a/d", "1")
 	g := w.controller.gate
-	other := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "d"}
-	for _, config := range []catalog.ConfigRef{aConfig, other} {
+	other := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "d"}
+	for _, config := range []names.ConfigRef{aConfig, other} {
 		g.restore(gate.Halt{ID: config.Name, Config: config, Content: "former"})
 	}
 	g.log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "restarts for a config are resumed", aConfig.String()})

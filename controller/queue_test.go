@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
 
-func in(namespace, name string) catalog.WorkloadRef {
-	return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: name}
+func in(namespace, name string) names.WorkloadRef {
+	return names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: name}
 }
 
 // handOut hands out so many workloads, one after the other.
@@ -33,9 +33,9 @@ func handOut(t *testing.T, q *queue, count int) (order []string) {
 func TestBehindManyWorkloadsOfOneNamespaceThatOfAnotherIsSecond(t *testing.T) {
 	q := newQueue()
 	for i := range 5000 {
-		q.Add(in("crowded", fmt.Sprint(i)), catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "crowded", Name: fmt.Sprint(i)})
+		q.Add(in("crowded", fmt.Sprint(i)), names.ConfigRef{Kind: names.ConfigMap, Namespace: "crowded", Name: fmt.Sprint(i)})
 	}
-	q.Add(in("other", "web"), catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "other", Name: "settings"})
+	q.Add(in("other", "web"), names.ConfigRef{Kind: names.ConfigMap, Namespace: "other", Name: "settings"})
 	if diff := cmp.Diff([]string{"crowded/0", "other/web"}, handOut(t, q, 2)); diff != "" {
 		t.Error(diff)
 	}

@@ -9,7 +9,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/dialect"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -18,20 +23,20 @@ import (
 // namespace is set.
 type observation struct {
 	resourceVersion string
-	config          *catalog.Config
-	mount           *catalog.Mount
+	config          *content.Config
+	mount           *content.Mount
 	workload        *workloadObservation
-	namespace       *catalog.Namespace
+	namespace       *optin.Namespace
 	mistake         *mistake // the names that are wrong, and the UID if values may be; nil for nearly all objects
 }
 
 // workloadObservation is the reduced form of a workload.
 type workloadObservation struct {
-	ref catalog.WorkloadRef
+	ref names.WorkloadRef
 	// optIn is the value of the opt-in annotation, and lastWriter is the field manager that
 	// last wrote to the workload, empty if it is not known.
 	optIn, lastWriter string
-	choice            catalog.Choice
+	choice            annotation.Choice
 	// by names the other tools whose annotations make the choice, empty if it is the workload's own. They have made it
 	// since then, as far as is known.
 	by    string
@@ -39,8 +44,8 @@ type workloadObservation struct {
 	// optedOutUntil is when the watch showed that the workload no longer opts out, zero if it did not.
 	optedOutUntil time.Time
 	// workload is nil for a workload that does not count, whatever its Namespace says, or that has a problem.
-	workload *catalog.Workload
-	// size is how much it takes; see [catalog.Workload.Size].
+	workload *workload.Workload
+	// size is how much it takes; see [workload.Workload.Size].
 	size int
 	// problem is why the workload cannot be restarted, nil if it can, or if it does not count.
 	problem *problem
@@ -57,7 +62,7 @@ type problem struct {
 // reduce reduces a config to an observation. It is called on each object as it arrives,
 // before anything else sees it, so that no config's data lives longer than the response that
 // it came in.
-func (k *configKind) reduce(object any, rules *catalog.OptInRules) (*observation, error) {
+func (k *configKind) reduce(object any, rules *optin.Rules) (*observation, error) {
 	config, isOne := k.read(object)
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, k.name)
@@ -66,8 +71,8 @@ func (k *configKind) reduce(object any, rules *catalog.OptInRules) (*observation
 	if err != nil {
 		return nil, fmt.Errorf("reduce %s: %w", config.Ref, err)
 	}
-	rules.UnderstandConfig(&config, accessor.GetAnnotations())
-	wrong := newMistake(accessor.GetUID(), rules.ConfigMistakes(accessor))
+	dialect.UnderstandConfig(rules, &config, accessor.GetAnnotations())
+	wrong := newMistake(accessor.GetUID(), dialect.ConfigMistakes(rules, accessor))
 	if wrong == nil && config.Policy != nil {
 		wrong = &mistake{uid: accessor.GetUID()}
 	}
@@ -75,7 +80,7 @@ func (k *configKind) reduce(object any, rules *catalog.OptInRules) (*observation
 }
 
 // reduce reduces a workload to an observation.
-func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observation, error) {
+func (k *workloadKind) reduce(object any, rules *optin.Rules) (*observation, error) {
 	if o, isOne := object.(*custom.Object); isOne && k.custom != nil {
 		if seen, err := k.reduceParts(k.custom.outline(o), rules); err != nil || seen.workload.problem == nil {
 			return seen, err // it does not count, whatever else it has, which may take much memory
@@ -88,31 +93,31 @@ func (k *workloadKind) reduce(object any, rules *catalog.OptInRules) (*observati
 	return k.reduceParts(parts, rules)
 }
 
-func (k *workloadKind) reduceParts(parts catalog.Parts, rules *catalog.OptInRules) (*observation, error) {
-	mistake := newMistake(parts.Meta.UID, rules.WorkloadMistakes(&parts))
+func (k *workloadKind) reduceParts(parts workload.Parts, rules *optin.Rules) (*observation, error) {
+	mistake := newMistake(parts.Meta.UID, dialect.WorkloadMistakes(rules, &parts))
 	if len(rules.Dialects) > 0 {
-		parts = rules.Understand(k.workload, parts)
+		parts = dialect.Understand(rules, k.workload, parts)
 	}
 	meta := parts.Meta
-	workload := &workloadObservation{
-		ref:        catalog.WorkloadRef{Kind: k.workload, Namespace: meta.Namespace, Name: meta.Name},
-		optIn:      excerpt(meta.Annotations[catalog.EnabledAnnotation]),
+	w := &workloadObservation{
+		ref:        names.WorkloadRef{Kind: k.workload, Namespace: meta.Namespace, Name: meta.Name},
+		optIn:      excerpt(meta.Annotations[annotation.EnabledAnnotation]),
 		lastWriter: lastWriter(meta),
-		choice:     catalog.ChoiceOf(meta),
+		choice:     annotation.ChoiceOf(meta),
 		by:         parts.Understood.By,
 		since:      parts.Understood.Since,
 	}
-	mayCount := rules.MayCount(workload.choice, meta.Namespace)
+	mayCount := rules.MayCount(w.choice, meta.Namespace)
 	if mayCount && parts.Problem != "" {
-		workload.problem = &problem{uid: meta.UID, text: parts.Problem}
+		w.problem = &problem{uid: meta.UID, text: parts.Problem}
 	} else if mayCount {
-		reduced, err := catalog.NewWorkload(k.workload, &parts)
+		reduced, err := workload.NewWorkload(k.workload, &parts)
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", workload.ref, err)
+			return nil, fmt.Errorf("read %s: %w", w.ref, err)
 		}
-		workload.workload, workload.size = &reduced, reduced.Size()
+		w.workload, w.size = &reduced, reduced.Size()
 	}
-	return &observation{resourceVersion: meta.ResourceVersion, workload: workload, mistake: mistake}, nil
+	return &observation{resourceVersion: meta.ResourceVersion, workload: w, mistake: mistake}, nil
 }
 
 // isForeign reports whether another tool's annotations make the choice.
@@ -140,7 +145,7 @@ func lastWriter(meta *metav1.ObjectMeta) string {
 			last = entry
 		}
 	}
-	if last.Manager == catalog.FieldManager || last.Manager == catalog.RestartAtManager {
+	if last.Manager == annotation.FieldManager || last.Manager == annotation.RestartAtManager {
 		return ""
 	}
 	return last.Manager

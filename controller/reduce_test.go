@@ -14,7 +14,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 func TestAConfigIsReducedToItsChecksums(t *testing.T) {
@@ -22,12 +25,12 @@ func TestAConfigIsReducedToItsChecksums(t *testing.T) {
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "tls", ResourceVersion: "7", Annotations: map[string]string{"a": "copy of canary"}},
 		Data:       map[string][]byte{"key": []byte("canary")},
 	}
-	want := catalog.NewSecret(secret)
-	got, err := reduce(secret, &catalog.OptInRules{})
+	want := content.NewSecret(secret)
+	got, err := reduce(secret, &optin.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(&observation{resourceVersion: "7", config: &want}, got, cmp.AllowUnexported(observation{}), cmpopts.IgnoreUnexported(catalog.Edit{})); diff != "" {
+	if diff := cmp.Diff(&observation{resourceVersion: "7", config: &want}, got, cmp.AllowUnexported(observation{}), cmpopts.IgnoreUnexported(annotation.Edit{})); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -36,15 +39,15 @@ func TestAWorkloadThatDidNotOptInIsReducedToItsName(t *testing.T) {
 	early, late := metav1.NewTime(time.Unix(1, 0)), metav1.NewTime(time.Unix(2, 0))
 	deployment := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
 		Namespace: "ns", Name: "web", ResourceVersion: "7",
-		Annotations: map[string]string{catalog.EnabledAnnotation: "disabled"},
+		Annotations: map[string]string{annotation.EnabledAnnotation: "disabled"},
 		ManagedFields: []metav1.ManagedFieldsEntry{
 			{Manager: "helm", Time: &early},
 			{Manager: "kubectl-edit", Time: &late},
 			{Manager: "kube-controller-manager", Time: &late, Subresource: "status"},
 		},
 	}}
-	want := &observation{resourceVersion: "7", workload: &workloadObservation{ref: web, optIn: "disabled", lastWriter: "kubectl-edit", choice: catalog.OptsOut}}
-	got, err := reduce(deployment, &catalog.OptInRules{})
+	want := &observation{resourceVersion: "7", workload: &workloadObservation{ref: web, optIn: "disabled", lastWriter: "kubectl-edit", choice: annotation.OptsOut}}
+	got, err := reduce(deployment, &optin.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,16 +58,16 @@ func TestAWorkloadThatDidNotOptInIsReducedToItsName(t *testing.T) {
 
 func TestALongValueThatDoesNotOptInIsShortened(t *testing.T) {
 	d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "ns", Name: "web", Annotations: map[string]string{catalog.EnabledAnnotation: strings.Repeat("ä", 100<<10)},
+		Namespace: "ns", Name: "web", Annotations: map[string]string{annotation.EnabledAnnotation: strings.Repeat("ä", 100<<10)},
 	}}
-	o, err := reduce(d, &catalog.OptInRules{})
+	o, err := reduce(d, &optin.Rules{})
 	if err != nil || len(o.workload.optIn) > longestExcerpt+len("…") || !utf8.ValidString(o.workload.optIn) {
 		t.Errorf("%q, %v", o.workload.optIn, err)
 	}
 }
 
 func TestAWorkloadWithAVeryLongSelectorIsLeftAlone(t *testing.T) {
-	meta := metav1.ObjectMeta{Namespace: "ns", Name: "web", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}}
+	meta := metav1.ObjectMeta{Namespace: "ns", Name: "web", Annotations: map[string]string{annotation.EnabledAnnotation: annotation.Enabled}}
 	for _, c := range []struct {
 		values int
 		want   string
@@ -80,7 +83,7 @@ func TestAWorkloadWithAVeryLongSelectorIsLeftAlone(t *testing.T) {
 			&appsv1.StatefulSet{ObjectMeta: meta, Spec: appsv1.StatefulSetSpec{Selector: selector}},
 			&appsv1.DaemonSet{ObjectMeta: meta, Spec: appsv1.DaemonSetSpec{Selector: selector}},
 		} {
-			o, err := reduce(object, &catalog.OptInRules{})
+			o, err := reduce(object, &optin.Rules{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +100,7 @@ func TestEachRequirementCountsAsPartOfALongSelector(t *testing.T) {
 	for count, isUsable := range map[int]bool{800: true, 2000: false} {
 		exists := metav1.LabelSelectorRequirement{Key: "a", Operator: metav1.LabelSelectorOpExists}
 		selector := &metav1.LabelSelector{MatchExpressions: slices.Repeat([]metav1.LabelSelectorRequirement{exists}, count)}
-		if problem := catalog.SelectorProblem(selector); (problem == "") != isUsable {
+		if problem := workload.SelectorProblem(selector); (problem == "") != isUsable {
 			t.Errorf("with %d requirements, the problem is %q", count, problem)
 		}
 	}
@@ -105,13 +108,13 @@ func TestEachRequirementCountsAsPartOfALongSelector(t *testing.T) {
 
 func TestAnObjectThatCannotBeReadSaysSo(t *testing.T) {
 	broken := &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db", Annotations: map[string]string{annotation.EnabledAnnotation: annotation.Enabled}},
 		Spec: appsv1.StatefulSetSpec{Selector: &metav1.LabelSelector{
 			MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "a", Operator: "Near"}},
 		}},
 	}
 	for _, object := range []any{broken, &corev1.Pod{}} {
-		if o, err := reduce(object, &catalog.OptInRules{}); err == nil || o != nil {
+		if o, err := reduce(object, &optin.Rules{}); err == nil || o != nil {
 			t.Errorf("%T: got %+v, %v", object, o, err)
 		}
 	}
@@ -141,7 +144,7 @@ func TestTheTemplateOfAControllerRevisionIsThatOfItsWorkload(t *testing.T) {
 		Spec:       corev1.PodSpec{Containers: []corev1.Container{{Name: "db", Image: "db:1"}}},
 	}
 	set := &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db", UID: "u", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}},
+		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "db", UID: "u", Annotations: map[string]string{annotation.EnabledAnnotation: annotation.Enabled}},
 		Spec:       appsv1.StatefulSetSpec{Template: template},
 	}
 	w := workloadOf(t, set)

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -32,7 +32,7 @@ const longestFailure = 512
 
 // noteFailure notes why an attempt failed, and whether the operator wants to ignore that. It returns how many attempts have
 // failed, and how many of them in a row for this reason.
-func (b *backlogs) noteFailure(ref catalog.WorkloadRef, err error, isIgnored bool) (count, alike int) {
+func (b *backlogs) noteFailure(ref names.WorkloadRef, err error, isIgnored bool) (count, alike int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w, found := b.waiting[ref]
@@ -108,7 +108,7 @@ func areAlike(a, b status.Remedy) bool {
 }
 
 // hasFailed reports whether what a workload waits for has failed, and may fail again.
-func (b *backlogs) hasFailed(ref catalog.WorkloadRef) bool {
+func (b *backlogs) hasFailed(ref names.WorkloadRef) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.waiting[ref].failure.count > 0
@@ -119,7 +119,7 @@ func (f *failedAttempts) isMark() bool { return errors.Is(f.record, errNotMarked
 
 // noteNoMarkFails notes that the record of a workload whose restart is put off has been marked just now, or need not be. It
 // reports whether the owner has been told of a failure that is known to be over.
-func (b *backlogs) noteNoMarkFails(ref catalog.WorkloadRef, isMarked bool) (wasTold bool) {
+func (b *backlogs) noteNoMarkFails(ref names.WorkloadRef, isMarked bool) (wasTold bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w := b.waiting[ref]
@@ -135,7 +135,7 @@ func (b *backlogs) noteNoMarkFails(ref catalog.WorkloadRef, isMarked bool) (wasT
 
 // takeLacking returns the workloads that were refused for lack of a permission where some have been granted, and those of them
 // that were refused for lack of one of these, and notes that the latter's refusal is over.
-func (b *backlogs) takeLacking(granted []apiclient.Permission) (lacking, over []catalog.WorkloadRef) {
+func (b *backlogs) takeLacking(granted []apiclient.Permission) (lacking, over []names.WorkloadRef) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for ref, w := range b.waiting {
@@ -156,7 +156,7 @@ func (b *backlogs) takeLacking(granted []apiclient.Permission) (lacking, over []
 }
 
 // noteFailureTold notes that the owner of a workload has been told of a failure.
-func (b *backlogs) noteFailureTold(ref catalog.WorkloadRef) {
+func (b *backlogs) noteFailureTold(ref names.WorkloadRef) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if w, found := b.waiting[ref]; found {
@@ -166,7 +166,7 @@ func (b *backlogs) noteFailureTold(ref catalog.WorkloadRef) {
 }
 
 // noteRetry notes when the next attempt follows on one that failed.
-func (b *backlogs) noteRetry(ref catalog.WorkloadRef, next time.Time) {
+func (b *backlogs) noteRetry(ref names.WorkloadRef, next time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if w, found := b.waiting[ref]; found {

@@ -12,7 +12,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -120,7 +121,7 @@ func TestARestartThatPeopleHoldAfterItWasRefusedSaysOnlyThatItIsHeld(t *testing.
 			t.Errorf("retrying %+v, held %+v", o.Retrying, o.Held)
 		}
 		w.refuse = http.StatusForbidden
-		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 		time.Sleep(time.Minute)
 		settle(w)
 		if e := w.refusals()["deployment/a/web"]; e.Error == "" || e.Attempts < 2 || e.Remedy != status.GrantPermission {
@@ -152,7 +153,7 @@ func TestRestartsThatAreAllRefusedAreTriedLessAndLessOften(t *testing.T) {
 		}
 		ctx, stop := context.WithTimeout(t.Context(), time.Minute)
 		defer stop()
-		if err := w.controller.restarter.Run(ctx, func(catalog.WorkloadRef) {}); err != nil {
+		if err := w.controller.restarter.Run(ctx, func(names.WorkloadRef) {}); err != nil {
 			t.Error(err)
 		}
 		if n := refused.Load(); n < 20 || n > 200 {

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -60,7 +60,7 @@ func TestTheRemedyIsInTheEventAndTheStatusAndIsNotCutOff(t *testing.T) {
 		events := record.NewFakeRecorder(1)
 		c.restarter.events = events
 		c.restarter.backlogs.note(observedChange{Workload: web, Count: 1, Due: time.Now()})
-		c.catalog.ObserveWorkload(catalog.Workload{Ref: web, UID: uidOf(1), ResourceVersion: "1"})
+		c.catalog.ObserveWorkload(workload.Workload{Ref: web, UID: uidOf(1), ResourceVersion: "1"})
 		c.restarter.failed(web, refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "a" denied the request: `+text))
 		if event := <-events.Events; !strings.HasSuffix(event, string(status.ChangePolicy)) || len(event) > 4096 {
 			t.Errorf("%s: the Event has %d bytes: %s", name, len(event), event)

@@ -7,7 +7,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/custom"
@@ -31,7 +32,7 @@ type resourceWatch struct {
 	// namespace: those of an incomplete list.
 	buffered map[string]int
 	// shown is the moment of the last event or list, up to which the watch has shown everything.
-	shown catalog.Sequence
+	shown names.Sequence
 }
 
 func (c *Controller) watchConfigs(kind *configKind, namespace string, clients *apiclient.Clients) {
@@ -219,7 +220,7 @@ func (all watches) knowConfigs(namespace string) bool {
 // knowWhatExists reports whether a config of a kind that was not seen in a namespace is missing: all have been listed. While the
 // watch is broken, what it saw last holds, so that no restart of an API server lets restarts begin that wait for a config;
 // a watch that is refused for long would make them wait for ever.
-func (all watches) knowWhatExists(kind catalog.ConfigKind, namespace string) bool {
+func (all watches) knowWhatExists(kind names.ConfigKind, namespace string) bool {
 	return slices.ContainsFunc(all, func(w *resourceWatch) bool {
 		if w.config == nil || w.config.config != kind || !w.shows(namespace) {
 			return false
@@ -261,13 +262,13 @@ type versionCounter struct {
 }
 
 func (c *versionCounter) count(version string) {
-	if catalog.IsLaterVersion(version, c.newest) {
+	if workload.IsLaterVersion(version, c.newest) {
 		c.inc()
 	}
 }
 
 func (c *versionCounter) advance(version string) {
-	if catalog.IsLaterVersion(version, c.newest) {
+	if workload.IsLaterVersion(version, c.newest) {
 		c.newest = version
 	}
 }

@@ -19,7 +19,11 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // newIdleController returns a controller that talks to nobody, and its watches by
@@ -40,7 +44,7 @@ func newIdleController(t testing.TB) (*Controller, map[string]*resourceWatch) {
 
 func mustReduce(t *testing.T, object any) *observation {
 	t.Helper()
-	o, err := reduce(object, &catalog.OptInRules{})
+	o, err := reduce(object, &optin.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,11 +52,11 @@ func mustReduce(t *testing.T, object any) *observation {
 }
 
 // workloadOf reduces a workload, whether it opted in or not.
-func workloadOf(t *testing.T, object any) catalog.Workload {
+func workloadOf(t *testing.T, object any) workload.Workload {
 	t.Helper()
 	for _, k := range workloadKinds {
 		if parts, isOne := k.parts(object); isOne {
-			w, err := catalog.NewWorkload(k.workload, &parts)
+			w, err := workload.NewWorkload(k.workload, &parts)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -60,7 +64,7 @@ func workloadOf(t *testing.T, object any) catalog.Workload {
 		}
 	}
 	t.Fatalf("%T is no workload", object)
-	return catalog.Workload{}
+	return workload.Workload{}
 }
 
 func configMapWith(t *testing.T, value, resourceVersion string) *observation {
@@ -77,7 +81,7 @@ func TestTheFirstListOfConfigsIsNoChangeAndLaterOnesAre(t *testing.T) {
 	c, watches := newIdleController(t)
 	watches["deployments"].Replace([]*observation{mustReduce(t, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "web", ResourceVersion: "2", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled},
+			Namespace: "ns", Name: "web", ResourceVersion: "2", Annotations: map[string]string{annotation.EnabledAnnotation: annotation.Enabled},
 		},
 		Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{}, Template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{
 			Containers: []corev1.Container{{Name: "c", EnvFrom: []corev1.EnvFromSource{{
@@ -133,7 +137,7 @@ func TestAnEditFromBeforeTheOptInDoesNotCountAfterAListThatFollowsAGap(t *testin
 		if annotations != nil {
 			d.ManagedFields = []metav1.ManagedFieldsEntry{{
 				Manager: "kubectl", Time: &metav1.Time{Time: time.Now()}, FieldsType: "FieldsV1",
-				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + catalog.EnabledAnnotation + `":{}}}}`),
+				FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + annotation.EnabledAnnotation + `":{}}}}`),
 			}}
 		}
 		return mustReduce(t, &d)
@@ -147,10 +151,10 @@ func TestAnEditFromBeforeTheOptInDoesNotCountAfterAListThatFollowsAGap(t *testin
 	watches["deployments"].Replace(nil, "1")
 	watches["configmaps"].Observe(settings("v2"))
 	watches["deployments"].Observe(deploymentWith(nil, "2"))
-	watches["deployments"].Replace([]*observation{deploymentWith(map[string]string{catalog.EnabledAnnotation: catalog.Enabled}, "3")}, "3")
+	watches["deployments"].Replace([]*observation{deploymentWith(map[string]string{annotation.EnabledAnnotation: annotation.Enabled}, "3")}, "3")
 	view, _ := c.catalog.View(web)
-	if decision := catalog.Decide(view); decision.Outcome != catalog.RecordOnly {
-		t.Errorf("%s, because %s; want %s", decision.Outcome, decision.Reason, catalog.RecordOnly)
+	if decision := decide.Decide(view); decision.Outcome != decide.RecordOnly {
+		t.Errorf("%s, because %s; want %s", decision.Outcome, decision.Reason, decide.RecordOnly)
 	}
 }
 
@@ -209,7 +213,7 @@ func TestWhatDoesNotExistIsKnownWhileTheWatchIsBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t)
 		secrets := w.watches["secrets"]
-		known := func() bool { return watches{secrets}.knowWhatExists(catalog.Secret, "a") }
+		known := func() bool { return watches{secrets}.knowWhatExists(names.Secret, "a") }
 		var refusal atomic.Value
 		refusal.Store(apierrors.NewServiceUnavailable("").Status())
 		w.answer = func(r *http.Request) (int, any) {

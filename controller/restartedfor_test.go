@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	appsv1 "k8s.io/api/apps/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
 )
 
 func TestTheRecordSaysWhatTheLastRestartWasForUntilThePodTemplateChanges(t *testing.T) {
@@ -15,7 +16,7 @@ func TestTheRecordSaysWhatTheLastRestartWasForUntilThePodTemplateChanges(t *test
 	w.changed("a/web", func(d *appsv1.Deployment) {
 		d.Spec.Template.Spec.Containers = w.deployment("a/other", "c", "later").Spec.Template.Spec.Containers
 	})
-	restarted := func() []catalog.Restarted {
+	restarted := func() []record.Restarted {
 		settle(w)
 		applied := w.controller.catalog.Workload(aWeb).Applied
 		if !applied.Trusted {
@@ -25,9 +26,9 @@ func TestTheRecordSaysWhatTheLastRestartWasForUntilThePodTemplateChanges(t *test
 	}
 	expect := func(step string, keys ...string) {
 		t.Helper()
-		var want []catalog.Restarted
+		var want []record.Restarted
 		if len(keys) > 0 {
-			want = []catalog.Restarted{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}, Keys: keys}}
+			want = []record.Restarted{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}, Keys: keys}}
 		}
 		if diff := cmp.Diff(want, restarted(), cmpopts.EquateEmpty()); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", step, diff)

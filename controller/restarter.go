@@ -14,6 +14,9 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/series"
@@ -69,22 +72,22 @@ type restarter struct {
 
 // queue hands out workloads. The flows are the configs that changed; the zero ConfigRef is the
 // flow of workloads that changed by themselves.
-type queue = fairqueue.Queue[catalog.WorkloadRef, catalog.ConfigRef]
+type queue = fairqueue.Queue[names.WorkloadRef, names.ConfigRef]
 
-func newQueue() *queue { return queueOf[catalog.ConfigRef](workers, minBackoff) }
+func newQueue() *queue { return queueOf[names.ConfigRef](workers, minBackoff) }
 
 // queueOf returns a queue of workloads that so many workers work on. A workload that fails is tried
 // again after the given pause, and then less and less often.
-func queueOf[F comparable](workers int, first time.Duration) *fairqueue.Queue[catalog.WorkloadRef, F] {
-	return fairqueue.New[catalog.WorkloadRef, F](fairqueue.Options[catalog.WorkloadRef]{
-		Namespace: func(ref catalog.WorkloadRef) string { return ref.Namespace },
+func queueOf[F comparable](workers int, first time.Duration) *fairqueue.Queue[names.WorkloadRef, F] {
+	return fairqueue.New[names.WorkloadRef, F](fairqueue.Options[names.WorkloadRef]{
+		Namespace: func(ref names.WorkloadRef) string { return ref.Namespace },
 		Workers:   workers,
 		Backoff:   fairqueue.Backoff{First: first, Longest: maxBackoff},
 	})
 }
 
 // gracePeriod returns how long changes are held back for a workload.
-func (r *restarter) gracePeriod(w *catalog.Workload) time.Duration {
+func (r *restarter) gracePeriod(w *workload.Workload) time.Duration {
 	return w.Grace(r.grace)
 }
 
@@ -95,7 +98,7 @@ func (r *restarter) Enqueue(change observedChange) {
 	if change.Last {
 		r.metrics.changesProcessed.Inc()
 	}
-	flow, isConfig := change.Subject.(catalog.ConfigRef)
+	flow, isConfig := change.Subject.(names.ConfigRef)
 	if !isConfig && r.holdsConfigs(change.Workload) {
 		return
 	}
@@ -105,16 +108,16 @@ func (r *restarter) Enqueue(change observedChange) {
 }
 
 // Forget forgets everything about a workload that is gone or no longer opted in.
-func (r *restarter) Forget(workload catalog.WorkloadRef) {
+func (r *restarter) Forget(workload names.WorkloadRef) {
 	r.backlogs.settle(workload)
 	r.journal.forget(workload)
 	r.gate.forget(workload)
 }
 
 // askAgain decides again about a workload whose restart the gate did not let begin.
-func (r *restarter) askAgain(ref catalog.WorkloadRef) {
+func (r *restarter) askAgain(ref names.WorkloadRef) {
 	if r.backlogs.isHeld(ref) {
-		r.queue.Add(ref, catalog.ConfigRef{})
+		r.queue.Add(ref, names.ConfigRef{})
 	}
 }
 
@@ -122,20 +125,20 @@ func (r *restarter) askAgain(ref catalog.WorkloadRef) {
 func (r *restarter) askAgainAll(namespace string) {
 	for _, ref := range r.backlogs.those(func(w *backlog) bool { return w.isDeliberate() || w.failure.unknown != "" }) {
 		if isInside(namespace, ref.Namespace) {
-			r.queue.Add(ref, catalog.ConfigRef{})
+			r.queue.Add(ref, names.ConfigRef{})
 		}
 	}
 }
 
-func (r *restarter) holdsConfigs(workload catalog.WorkloadRef) bool {
+func (r *restarter) holdsConfigs(workload names.WorkloadRef) bool {
 	w := r.catalog.Workload(workload)
-	return w != nil && slices.ContainsFunc(w.Configs(), func(config catalog.ConfigRef) bool {
+	return w != nil && slices.ContainsFunc(w.Configs(), func(config names.ConfigRef) bool {
 		return r.changes.Holds(workload, config)
 	})
 }
 
 // State reports whether a restart of a workload is due, and whether work for it is under way.
-func (r *restarter) State(workload catalog.WorkloadRef) (due, waits bool) {
+func (r *restarter) State(workload names.WorkloadRef) (due, waits bool) {
 	return r.backlogs.state(workload)
 }
 
@@ -154,13 +157,13 @@ func (r *restarter) Load(now time.Time) load {
 
 // Run works on the queue until the context ends, or until a failure ends it (see
 // [Options.ExitOnError]), which it returns. It calls worked after each workload.
-func (r *restarter) Run(ctx context.Context, worked func(catalog.WorkloadRef)) error {
+func (r *restarter) Run(ctx context.Context, worked func(names.WorkloadRef)) error {
 	ctx, stop := context.WithCancel(ctx)
 	var group sync.WaitGroup
 	defer group.Wait()
 	defer stop()
 	group.Go(func() {
-		r.queue.Run(ctx, func(ctx context.Context, workload catalog.WorkloadRef) {
+		r.queue.Run(ctx, func(ctx context.Context, workload names.WorkloadRef) {
 			r.work(ctx, workload)
 			worked(workload)
 		})
@@ -183,14 +186,14 @@ func (r *restarter) fail(err error) {
 
 // work decides about a workload. If that panics, the workload is left alone until it or one
 // of its configs changes.
-func (r *restarter) work(ctx context.Context, workload catalog.WorkloadRef) {
+func (r *restarter) work(ctx context.Context, workload names.WorkloadRef) {
 	if !r.quarantine.Try(quarantine.Decision, nameOfWorkload(workload), func() { r.attempt(ctx, workload) }) {
 		r.gate.settle(workload) // so that no other restart waits for it
 	}
 }
 
 // attempt decides about a workload, and queues it again if that fails.
-func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
+func (r *restarter) attempt(ctx context.Context, workload names.WorkloadRef) {
 	if err := r.handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.failed(workload, err)
 		if !errors.Is(err, errNotMarked) { // otherwise what the gate has answered stands
@@ -204,7 +207,7 @@ func (r *restarter) attempt(ctx context.Context, workload catalog.WorkloadRef) {
 }
 
 // handle decides about a workload and carries the decision out.
-func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
+func (r *restarter) handle(ctx context.Context, ref names.WorkloadRef) error {
 	knowsConfigs, taken := r.knowsConfigsOf(ref), time.Now() // the following view includes those configs
 	if err := r.readmit(ctx, ref); err != nil {
 		return err
@@ -228,22 +231,22 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 	r.metrics.decisions.WithLabelValues(string(decision.Outcome)).Inc()
 	r.reportRevert(view.Workload, decision.Outcome)
 	r.reportIdle(view.Workload, &decision)
-	if decision.Outcome != catalog.Restart {
+	if decision.Outcome != decide.Restart {
 		r.gate.settle(ref) // now, because the write of a record may take long
 	}
 	defer func() {
-		if decision.Outcome != catalog.Restart {
+		if decision.Outcome != decide.Restart {
 			r.gate.settle(ref) // again: it may have been expected meanwhile, as long as it seemed to wait
 		}
 	}()
 	switch {
-	case decision.Outcome == catalog.Keep:
+	case decision.Outcome == decide.Keep:
 		return r.keep(ctx, view, decision)
 	case r.dryRun:
 		r.pretend(view.Workload, decision)
-	case decision.Outcome == catalog.Restart:
+	case decision.Outcome == decide.Restart:
 		return r.restart(ctx, view, decision, taken)
-	case decision.Outcome == catalog.RecordOnly && r.putOffRecord(view.Workload):
+	case decision.Outcome == decide.RecordOnly && r.putOffRecord(view.Workload):
 	default:
 		return onlyRecord(errOnlyRecord, r.apply(ctx, view, decision, taken, nil))
 	}
@@ -253,7 +256,7 @@ func (r *restarter) handle(ctx context.Context, ref catalog.WorkloadRef) error {
 // keep leaves a workload and its record as they are. If the record stays although the content
 // differs from it, a mark says so: otherwise the next leader would not know of a content that the
 // pods have read and that is gone.
-func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalog.Decision) error {
+func (r *restarter) keep(ctx context.Context, view catalog.View, decision decide.Decision) error {
 	if decision.Verified {
 		r.catalog.ObserveKept(view)
 	}
@@ -268,7 +271,7 @@ func (r *restarter) keep(ctx context.Context, view catalog.View, decision catalo
 }
 
 // reportProblems reports, once, the problems of a workload that its owner has to fix, except for [mistake].
-func (r *restarter) reportProblems(w *catalog.Workload) {
+func (r *restarter) reportProblems(w *workload.Workload) {
 	r.reportLeftovers(w)
 	const fits = "config changes restart this workload again: it is no longer left alone for too many references to ConfigMaps and Secrets"
 	if problem := tooManyReferences(w); r.reportProblem(w, referenceProblem, reasonTooMany, problem, fits) {
@@ -278,7 +281,7 @@ func (r *restarter) reportProblems(w *catalog.Workload) {
 
 // reportProblem reports a problem of a workload once, and its end, so that the last Event is true. The problem is empty if there
 // is none. It returns whether there is a new one.
-func (r *restarter) reportProblem(w *catalog.Workload, kind problemKind, reason, problem, over string) (isNew bool) {
+func (r *restarter) reportProblem(w *workload.Workload, kind problemKind, reason, problem, over string) (isNew bool) {
 	switch isNews := r.journal.noteProblem(w.Ref, kind, problem); {
 	case !isNews:
 		return false
@@ -293,7 +296,7 @@ func (r *restarter) reportProblem(w *catalog.Workload, kind problemKind, reason,
 
 // reportIdle reports, once for as long as a workload wants no pods, that a config has changed and why nothing restarts. The
 // message is the same for each edit, so that the next leader finds the Event of this one.
-func (r *restarter) reportIdle(w *catalog.Workload, decision *catalog.Decision) {
+func (r *restarter) reportIdle(w *workload.Workload, decision *decide.Decision) {
 	if !w.Idle {
 		r.journal.noteProblem(w.Ref, idleProblem, "")
 		return
@@ -307,35 +310,35 @@ func (r *restarter) reportIdle(w *catalog.Workload, decision *catalog.Decision) 
 // that a pod was made from takes another request to find out, and matters only if the pod
 // requires a restart. Before acting on a difference from a record that another process made,
 // decide reads the configs again.
-func (r *restarter) decide(ctx context.Context, view catalog.View) (catalog.Decision, error) {
-	decision := catalog.Decide(view)
-	if decision.Outcome == catalog.Keep {
+func (r *restarter) decide(ctx context.Context, view catalog.View) (decide.Decision, error) {
+	decision := decide.Decide(view)
+	if decision.Outcome == decide.Keep {
 		return decision, nil
 	}
 	if err := r.configs.confirm(ctx, &view); err != nil {
-		return catalog.Decision{}, err
+		return decide.Decision{}, err
 	}
-	if decision.Outcome == catalog.AskConfigs {
+	if decision.Outcome == decide.AskConfigs {
 		var err error
 		if view.Originals, err = r.configs.originals(ctx, &view); err != nil {
-			return catalog.Decision{}, err
+			return decide.Decision{}, err
 		}
-		decision = catalog.Decide(view)
+		decision = decide.Decide(view)
 	}
-	if decision.Outcome != catalog.AskPods {
+	if decision.Outcome != decide.AskPods {
 		return decision, nil
 	}
 	pods, err := r.pods.list(ctx, view.Workload)
 	if err != nil {
-		return catalog.Decision{}, err
+		return decide.Decision{}, err
 	}
-	decision = catalog.DecideByPods(view, reducedPods(pods))
-	if decision.Outcome != catalog.Restart {
+	decision = decide.DecideByPods(view, reducedPods(pods))
+	if decision.Outcome != decide.Restart {
 		return decision, nil
 	}
 	present, err := r.pods.ofPresentTemplate(ctx, view.Workload, pods)
 	if err != nil {
-		return catalog.Decision{}, err
+		return decide.Decision{}, err
 	}
-	return catalog.DecideByPods(view, reducedPods(present)), nil
+	return decide.DecideByPods(view, reducedPods(present)), nil
 }

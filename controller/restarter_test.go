@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 func TestARunEndsWithTheContextOrAPermanentFailure(t *testing.T) {
@@ -24,7 +24,7 @@ func TestARunEndsWithTheContextOrAPermanentFailure(t *testing.T) {
 		r.Enqueue(observedChange{Workload: web, Subject: web})
 		ctx, stop := context.WithCancel(t.Context())
 		worked := 0
-		err := r.Run(ctx, func(ref catalog.WorkloadRef) {
+		err := r.Run(ctx, func(ref names.WorkloadRef) {
 			worked++
 			if ref != web {
 				t.Errorf("worked on %s", ref)

@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -29,14 +29,14 @@ type restartHistory struct {
 }
 
 type pastRestart struct {
-	workload catalog.WorkloadRef
+	workload names.WorkloadRef
 	id       string
 	number   int // in the order in which restarts became known
 	restart  status.Restart
 }
 
 // begin notes that a restart has begun, unless that is known.
-func (h *restartHistory) begin(ref catalog.WorkloadRef, id, cause string, at time.Time) {
+func (h *restartHistory) begin(ref names.WorkloadRef, id, cause string, at time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	last := h.in[ref.Namespace]
@@ -77,16 +77,16 @@ func (h *restartHistory) makeRoom(namespace string) {
 }
 
 // fail notes that a restart has failed, why, and which command shows more.
-func (h *restartHistory) fail(ref catalog.WorkloadRef, id, why, command string, now time.Time) {
+func (h *restartHistory) fail(ref names.WorkloadRef, id, why, command string, now time.Time) {
 	h.finish(ref, id, status.Restart{Outcome: status.Broken, Why: why, Command: command}, now)
 }
 
 // end notes what became of a restart, or that this has changed.
-func (h *restartHistory) end(ref catalog.WorkloadRef, id string, outcome status.Outcome, why string, now time.Time) {
+func (h *restartHistory) end(ref names.WorkloadRef, id string, outcome status.Outcome, why string, now time.Time) {
 	h.finish(ref, id, status.Restart{Outcome: outcome, Why: why}, now)
 }
 
-func (h *restartHistory) finish(ref catalog.WorkloadRef, id string, end status.Restart, now time.Time) {
+func (h *restartHistory) finish(ref names.WorkloadRef, id string, end status.Restart, now time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	last := h.in[ref.Namespace]
@@ -113,7 +113,7 @@ func (h *restartHistory) all(namespace string) status.List[status.Restart] {
 }
 
 // whyOf says what became of the last restart of a workload, empty if that is not remembered.
-func (h *restartHistory) whyOf(ref catalog.WorkloadRef) string {
+func (h *restartHistory) whyOf(ref names.WorkloadRef) string {
 	if last := h.of(ref); last != nil {
 		return last.Why
 	}
@@ -121,7 +121,7 @@ func (h *restartHistory) whyOf(ref catalog.WorkloadRef) string {
 }
 
 // of returns the last restart of a workload, nil if it is not remembered.
-func (h *restartHistory) of(ref catalog.WorkloadRef) *status.Restart {
+func (h *restartHistory) of(ref names.WorkloadRef) *status.Restart {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	last := h.in[ref.Namespace]

@@ -3,7 +3,8 @@ package controller
 import (
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -12,7 +13,7 @@ import (
 
 // reportResumed reports to the owner of a workload, who has heard that a hold, a halt or a missing config holds its restart,
 // that it does not any more.
-func (r *restarter) reportResumed(w *catalog.Workload, answer gate.Answer) {
+func (r *restarter) reportResumed(w *workload.Workload, answer gate.Answer) {
 	if told, hasEnded := r.backlogs.takeEnded(w.Ref, answer.Reason); hasEnded {
 		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, r.describeResumed(told))
 	}
@@ -20,7 +21,7 @@ func (r *restarter) reportResumed(w *catalog.Workload, answer gate.Answer) {
 
 // reportNotDue reports to the owner of a workload, who has heard that its restart is held, or cannot be made, that none is due
 // any more. It reports whether it did.
-func (r *restarter) reportNotDue(w *catalog.Workload, waited backlog) bool {
+func (r *restarter) reportNotDue(w *workload.Workload, waited backlog) bool {
 	text := ""
 	if told, wasTold := waited.lastTold(mayLast); wasTold {
 		text = r.describeResumed(told) + ". None is due any more"
@@ -37,7 +38,7 @@ func (r *restarter) reportNotDue(w *catalog.Workload, waited backlog) bool {
 
 // reportRecorded reports likewise about a workload whose record was written without a restart. Under a former leader, its
 // restart was put off if the record is marked.
-func (r *restarter) reportRecorded(w *catalog.Workload, waited backlog) {
+func (r *restarter) reportRecorded(w *workload.Workload, waited backlog) {
 	if !r.reportNotDue(w, waited) && w.Applied.Marked && !w.OwnRecord {
 		r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonResumed, "no restart is due any more, whatever held it under a former leader")
 	}
@@ -48,7 +49,7 @@ func (r *restarter) describeResumed(told reportedReason) string {
 	message, on := "restart is no longer held", told.on
 	switch told.reason {
 	case gate.Hold:
-		if told.why != "" && !catalog.IsWish(told.why) {
+		if told.why != "" && !policy.IsWish(told.why) {
 			return message + " for this reason: " + told.why
 		}
 		message += " by a hold"

@@ -11,7 +11,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -47,9 +48,9 @@ func TestTheEndOfAHaltIsReportedOnTheConfigAndOnThoseThatWereHeld(t *testing.T) 
 		}, "its content has changed", ". None is due any more"},
 		"the workload runs": {func(t *testing.T, w *world, broken string) { w.delivers(t, broken) }, " runs after all", ""},
 		"a person": {func(_ *testing.T, w *world, _ string) {
-			w.annotate("a/c", catalog.ResumeAnnotation, w.controller.gate.activeHalts()[0].ID)
+			w.annotate("a/c", annotation.ResumeAnnotation, w.controller.gate.activeHalts()[0].ID)
 			w.show("configmaps", w.configMaps["a/c"])
-		}, "a person has set " + catalog.ResumeAnnotation + "=", ""},
+		}, "a person has set " + annotation.ResumeAnnotation + "=", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -132,7 +133,7 @@ func TestAHaltOfAFormerLeaderEndsOnlyWhenTheWorkloadsAreKnownThatGoFirst(t *test
 	})
 }
 
-func holdIt(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "wait" }
+func holdIt(d *appsv1.Deployment) { d.Annotations[annotation.HoldAnnotation] = "wait" }
 
 func TestAWorkloadThatHadFailedSaysOnceThatItRunsAgain(t *testing.T) {
 	for content, want := range map[string]string{"3": "runs again, ", "2": "runs after all, "} {
@@ -201,8 +202,8 @@ func TestAFailureIsForgottenWithItsWorkload(t *testing.T) {
 
 func TestTheEndOfAHoldOrAnAbsenceIsReportedOnceToThoseWhoHeardOfIt(t *testing.T) {
 	hold := func(w *world, on string) {
-		w.changed("a/one", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
-		w.annotate("a/c", catalog.HoldAnnotation, on)
+		w.changed("a/one", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
+		w.annotate("a/c", annotation.HoldAnnotation, on)
 		w.show("configmaps", w.configMaps["a/c"])
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -217,7 +218,7 @@ func TestTheEndOfAHoldOrAnAbsenceIsReportedOnceToThoseWhoHeardOfIt(t *testing.T)
 		if held, ended := told(reasonHeld), told(reasonResumed); len(held) != 1 || len(ended) > 0 {
 			t.Errorf("held: %q, no longer: %q", held, ended)
 		}
-		delete(w.configMaps["a/c"].Annotations, catalog.HoldAnnotation)
+		delete(w.configMaps["a/c"].Annotations, annotation.HoldAnnotation)
 		w.show("configmaps", w.configMaps["a/c"])
 		time.Sleep(time.Second)
 		settle(w)
@@ -235,7 +236,7 @@ func TestTheEndOfAHoldOrAnAbsenceIsReportedOnceToThoseWhoHeardOfIt(t *testing.T)
 func TestTheEndOfAHaltIsToldOfTheLastOne(t *testing.T) {
 	now, later := time.Now(), time.Now().Add(time.Minute)
 	answer := func(name string) gate.Answer {
-		return gate.Answer{Reason: gate.Halted, Halt: &gate.Halt{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: name}}}
+		return gate.Answer{Reason: gate.Halted, Halt: &gate.Halt{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: name}}}
 	}
 	b := newBacklogs()
 	b.note(observedChange{Workload: web, Since: now, Due: now, Count: 1})
@@ -262,7 +263,7 @@ func TestAWorkloadThatRanAgainByItselfSaysNothingOfItAtTheNextRestart(t *testing
 		w := gradual(t, "a/web")
 		told := w.listens()
 		edit := func(content string) {
-			w.annotate("a/c", catalog.FanOutAnnotation, "all-at-once")
+			w.annotate("a/c", annotation.FanOutAnnotation, "all-at-once")
 			w.configMaps["a/c"].Data = map[string]string{"k": content}
 			w.show("configmaps", w.configMaps["a/c"])
 			time.Sleep(time.Hour)
@@ -288,14 +289,14 @@ func TestTheEndOfAWrongMethodIsNotCalledThatOfAHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one")
 		told := w.listens()
-		w.changed("a/one", func(d *appsv1.Deployment) { d.Annotations[catalog.MethodAnnotation] = "evikt" })
+		w.changed("a/one", func(d *appsv1.Deployment) { d.Annotations[annotation.MethodAnnotation] = "evikt" })
 		w.edited("a/c", "2")
 		settle(w)
 		const why = "the annotation com.xing.deployment-restart.method cannot be read: \"evikt\""
 		if held := told(reasonHeld); len(held) != 1 || !strings.HasPrefix(held[0], "restart is held: "+why) {
 			t.Fatalf("held: %q", held)
 		}
-		w.changed("a/one", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.MethodAnnotation) })
+		w.changed("a/one", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.MethodAnnotation) })
 		time.Sleep(time.Second)
 		settle(w)
 		if ended := told(reasonResumed); !slices.Equal(ended, []string{"restart is no longer held for this reason: " + why}) || len(w.restarted()) != 1 {

@@ -6,7 +6,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 const (
@@ -18,7 +22,7 @@ const (
 
 // reportRevert reports, once, that a restart was reverted, and the decision that follows.
 // A dry run leaves that to the controller that it runs beside.
-func (r *restarter) reportRevert(w *catalog.Workload, outcome catalog.Outcome) {
+func (r *restarter) reportRevert(w *workload.Workload, outcome decide.Outcome) {
 	revert := w.Applied.Reverted
 	if revert != nil && revert.Later {
 		revert = nil // replaced by another restart
@@ -37,7 +41,7 @@ func (r *restarter) reportRevert(w *catalog.Workload, outcome catalog.Outcome) {
 
 // describeRevert describes which restart was reverted, what the API shows of who did it, what follows, and how to prevent
 // that. A write that only removes a field leaves no trace: the last writer of the workload may be somebody else.
-func describeRevert(w *catalog.Workload, outcome catalog.Outcome) string {
+func describeRevert(w *workload.Workload, outcome decide.Outcome) string {
 	revert := w.Applied.Reverted
 	text := fmt.Sprintf("the restart of %s was reverted: ", restartTime(revert))
 	switch {
@@ -50,18 +54,18 @@ func describeRevert(w *catalog.Workload, outcome catalog.Outcome) string {
 	default:
 		text += fmt.Sprintf("field manager %.64q has given the pod template another timestamp", revert.By)
 	}
-	if outcome != catalog.Restart {
+	if outcome != decide.Restart {
 		return text + ". No pod from before it is known to be left, so nothing restarts"
 	}
-	text += fmt.Sprintf(". Pods from before it may still run, so the workload restarts again. To prevent that, make the other client leave the annotation %s of the pod template alone", catalog.TimestampAnnotation)
-	if !w.Ref.Kind.IsCustom() || w.Rollout.OwnRestart != catalog.NoOwnRestart {
-		text += fmt.Sprintf(", or restart by eviction, which leaves the pod template as it is: set the annotation %s to %s", catalog.MethodAnnotation, catalog.ByEviction)
+	text += fmt.Sprintf(". Pods from before it may still run, so the workload restarts again. To prevent that, make the other client leave the annotation %s of the pod template alone", annotation.TimestampAnnotation)
+	if !w.Ref.Kind.IsCustom() || w.Rollout.OwnRestart != workload.NoOwnRestart {
+		text += fmt.Sprintf(", or restart by eviction, which leaves the pod template as it is: set the annotation %s to %s", annotation.MethodAnnotation, policy.ByEviction)
 	}
-	return text + fmt.Sprintf(". To keep the pods, opt out: set the annotation %s to disabled", catalog.EnabledAnnotation)
+	return text + fmt.Sprintf(". To keep the pods, opt out: set the annotation %s to disabled", annotation.EnabledAnnotation)
 }
 
 // restartTime returns the time of a reverted restart in a readable form.
-func restartTime(revert *catalog.Revert) string {
+func restartTime(revert *record.Revert) string {
 	at, err := time.Parse(time.RFC3339Nano, revert.Restart)
 	if err != nil {
 		at = revert.Recorded

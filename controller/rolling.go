@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
@@ -15,9 +16,9 @@ type rollingRestart struct {
 	began time.Time
 	// decision explains the restart. It has only the configs and their keys if another process
 	// decided it.
-	decision catalog.Decision
+	decision decide.Decision
 	// recorded is the moment of its record. A later one without a restart says nothing about the pods.
-	recorded catalog.Sequence
+	recorded names.Sequence
 	// isFormer means that another process made the restart.
 	isFormer bool
 	// hasFailed means that the restart failed and is followed because its pods may run after all.
@@ -32,7 +33,7 @@ type rollingRestart struct {
 	mayMend bool
 	// brokenBy is what restarts before this one brought that failed, unless another one has replaced it since. Because of
 	// that, the pods may fail whatever this one brings. Only the last of these causes are kept.
-	brokenBy []catalog.Cause
+	brokenBy []decide.Cause
 	// notBefore is when the pods may be counted again at the earliest; see [deliveries.judgeByPods].
 	notBefore time.Time
 }
@@ -42,7 +43,7 @@ const longestBrokenBy = 10
 
 // isMendedBy reports whether a restart would replace something that broke the pods, as restarts that failed have shown. It
 // may if it is not known what one of them was for.
-func (r *rollingRestart) isMendedBy(decision *catalog.Decision) bool {
+func (r *rollingRestart) isMendedBy(decision *decide.Decision) bool {
 	if r.hasFailed && (isUnclear(&r.decision) || replacesAny(decision, r.decision.Causes)) {
 		return true
 	}
@@ -50,12 +51,12 @@ func (r *rollingRestart) isMendedBy(decision *catalog.Decision) bool {
 }
 
 // brokenAfter returns [rollingRestart.brokenBy] of a restart that follows this one.
-func (r *rollingRestart) brokenAfter(decision *catalog.Decision) []catalog.Cause {
+func (r *rollingRestart) brokenAfter(decision *decide.Decision) []decide.Cause {
 	all := r.brokenBy
 	if r.hasFailed {
 		all = slices.Concat(all, r.decision.Causes)
 	}
-	var left []catalog.Cause
+	var left []decide.Cause
 	for i := range all {
 		if !replacesAny(decision, all[i:i+1]) {
 			left = append(left, all[i])
@@ -74,13 +75,13 @@ func (r *rollingRestart) shownFailed() time.Time {
 
 // replacesAny reports whether a restart brings other content for one of these causes. Causes whose number is not known, unlike in
 // [isUnclear], are those of the restart before, which its record may not name: they bring nothing new.
-func replacesAny(decision *catalog.Decision, causes []catalog.Cause) bool {
-	return len(causes) > 0 && (len(decision.Causes) == 0 || decision.MoreCauses > 0 || slices.ContainsFunc(causes, func(cause catalog.Cause) bool {
-		return slices.ContainsFunc(decision.Causes, func(c catalog.Cause) bool { return c.Replaces(&cause) })
+func replacesAny(decision *decide.Decision, causes []decide.Cause) bool {
+	return len(causes) > 0 && (len(decision.Causes) == 0 || decision.MoreCauses > 0 || slices.ContainsFunc(causes, func(cause decide.Cause) bool {
+		return slices.ContainsFunc(decision.Causes, func(c decide.Cause) bool { return c.Replaces(&cause) })
 	}))
 }
 
 // isUnclear reports whether a restart has causes that are not named.
-func isUnclear(decision *catalog.Decision) bool {
+func isUnclear(decision *decide.Decision) bool {
 	return len(decision.Causes) == 0 || decision.MoreCauses != 0
 }

@@ -7,7 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 func TestARolloutIsReadFromTheStatusOfEachKind(t *testing.T) {
@@ -26,8 +26,8 @@ func TestARolloutIsReadFromTheStatusOfEachKind(t *testing.T) {
 		change(d)
 		return d
 	}
-	usual := catalog.Rollout{Wanted: 3, Updated: 2, Outdated: 2, Available: 3, Observed: true}
-	with := func(change func(*catalog.Rollout)) catalog.Rollout {
+	usual := workload.Rollout{Wanted: 3, Updated: 2, Outdated: 2, Available: 3, Observed: true}
+	with := func(change func(*workload.Rollout)) workload.Rollout {
 		rollout := usual
 		rollout.Deadline = 600
 		change(&rollout)
@@ -42,17 +42,17 @@ func TestARolloutIsReadFromTheStatusOfEachKind(t *testing.T) {
 	daemons.Spec.MinReadySeconds, daemons.Spec.Template.Spec.TerminationGracePeriodSeconds = 900, new(int64(30))
 	for name, test := range map[string]struct {
 		object any
-		want   catalog.Rollout
+		want   workload.Rollout
 	}{
-		"Deployment":                    {deployment(func(*appsv1.Deployment) {}), with(func(*catalog.Rollout) {})},
-		"Deployment, not observed":      {deployment(func(d *appsv1.Deployment) { d.Generation = 3 }), with(func(r *catalog.Rollout) { r.Observed = false })},
-		"Deployment of the usual size":  {deployment(func(d *appsv1.Deployment) { d.Spec.Replicas = nil }), with(func(r *catalog.Rollout) { r.Wanted = 1 })},
-		"Deployment without a deadline": {deployment(func(d *appsv1.Deployment) { *d.Spec.ProgressDeadlineSeconds = math.MaxInt32 }), with(func(r *catalog.Rollout) { r.Deadline = math.MaxInt32 })},
-		"Deployment that was complete":  {deployment(completed), with(func(r *catalog.Rollout) { r.Completed = true })},
-		"Deployment without quota":      {deployment(withoutQuota), with(func(r *catalog.Rollout) { r.CannotCreate = true })},
-		"Deployment that gave up":       {deployment(gaveUp), with(func(r *catalog.Rollout) { r.GaveUp = true })},
-		"StatefulSet":                   {stateful, with(func(r *catalog.Rollout) { r.Deadline, r.Completed = 120, true })},
-		"DaemonSet":                     {daemons, with(func(r *catalog.Rollout) { r.Deadline = 120 + 900 + 30 })},
+		"Deployment":                    {deployment(func(*appsv1.Deployment) {}), with(func(*workload.Rollout) {})},
+		"Deployment, not observed":      {deployment(func(d *appsv1.Deployment) { d.Generation = 3 }), with(func(r *workload.Rollout) { r.Observed = false })},
+		"Deployment of the usual size":  {deployment(func(d *appsv1.Deployment) { d.Spec.Replicas = nil }), with(func(r *workload.Rollout) { r.Wanted = 1 })},
+		"Deployment without a deadline": {deployment(func(d *appsv1.Deployment) { *d.Spec.ProgressDeadlineSeconds = math.MaxInt32 }), with(func(r *workload.Rollout) { r.Deadline = math.MaxInt32 })},
+		"Deployment that was complete":  {deployment(completed), with(func(r *workload.Rollout) { r.Completed = true })},
+		"Deployment without quota":      {deployment(withoutQuota), with(func(r *workload.Rollout) { r.CannotCreate = true })},
+		"Deployment that gave up":       {deployment(gaveUp), with(func(r *workload.Rollout) { r.GaveUp = true })},
+		"StatefulSet":                   {stateful, with(func(r *workload.Rollout) { r.Deadline, r.Completed = 120, true })},
+		"DaemonSet":                     {daemons, with(func(r *workload.Rollout) { r.Deadline = 120 + 900 + 30 })},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, kind := range workloadKinds {

@@ -6,21 +6,25 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
-// A config that is shared with other namespaces has another name in each of them; see [catalog.ConfigRef.IsShared].
+// A config that is shared with other namespaces has another name in each of them; see [names.ConfigRef.IsShared].
 // What happens to it happens under each name.
 
 // configsChanged queues the change of a config that has several names.
-func (c *Controller) configsChanged(names []catalog.ConfigRef, at time.Time) {
+func (c *Controller) configsChanged(names []names.ConfigRef, at time.Time) {
 	for _, name := range names {
 		c.configChanged(name, at)
 	}
 }
 
 // configsGone takes in that a config has lost names that it had, unless it still has them.
-func (c *Controller) configsGone(names, present []catalog.ConfigRef) {
+func (c *Controller) configsGone(names, present []names.ConfigRef) {
 	for _, name := range names {
 		if !slices.Contains(present, name) {
 			c.configGone(name)
@@ -29,15 +33,15 @@ func (c *Controller) configsGone(names, present []catalog.ConfigRef) {
 }
 
 // policiesChanged acts on other annotations of a config that has several names.
-func (c *Controller) policiesChanged(names []catalog.ConfigRef) {
+func (c *Controller) policiesChanged(names []names.ConfigRef) {
 	for _, name := range names {
 		c.policyChanged(name)
 	}
 }
 
 // namesElsewhere returns the names that configs have in other namespaces.
-func (c *Controller) namesElsewhere(configs []*catalog.Config) map[catalog.ConfigRef][]catalog.ConfigRef {
-	all := make(map[catalog.ConfigRef][]catalog.ConfigRef)
+func (c *Controller) namesElsewhere(configs []*content.Config) map[names.ConfigRef][]names.ConfigRef {
+	all := make(map[names.ConfigRef][]names.ConfigRef)
 	for _, config := range configs {
 		if names := c.catalog.NamesElsewhere(config.Ref); len(names) > 0 {
 			all[config.Ref] = names
@@ -48,7 +52,7 @@ func (c *Controller) namesElsewhere(configs []*catalog.Config) map[catalog.Confi
 
 // sharingListed takes in with whom listed configs are shared, given the names that they had in other namespaces before
 // the list: their annotations may have changed.
-func (c *Controller) sharingListed(before map[catalog.ConfigRef][]catalog.ConfigRef, configs []*catalog.Config) {
+func (c *Controller) sharingListed(before map[names.ConfigRef][]names.ConfigRef, configs []*content.Config) {
 	present := c.namesElsewhere(configs)
 	for _, names := range present {
 		c.policiesChanged(names)
@@ -59,13 +63,13 @@ func (c *Controller) sharingListed(before map[catalog.ConfigRef][]catalog.Config
 }
 
 // knowsConfigsOf reports whether all configs have been listed of the namespaces whose configs a workload reads.
-func (r *restarter) knowsConfigsOf(ref catalog.WorkloadRef) bool {
+func (r *restarter) knowsConfigsOf(ref names.WorkloadRef) bool {
 	if !r.knowsConfigs(ref.Namespace) {
 		return false
 	}
 	w := r.catalog.Workload(ref)
-	return w == nil || !slices.ContainsFunc(w.References, func(reference catalog.Reference) bool {
-		return reference.Channel == catalog.API && !r.knowsConfigs(reference.Config.Source().Namespace)
+	return w == nil || !slices.ContainsFunc(w.References, func(reference template.Reference) bool {
+		return reference.Channel == template.API && !r.knowsConfigs(reference.Config.Source().Namespace)
 	})
 }
 
@@ -77,20 +81,20 @@ func (r *restarter) askUnknown(listed map[string]bool) {
 	}
 	for _, ref := range r.backlogs.those(func(w *backlog) bool { return w.failure.unknown != "" }) {
 		w := r.catalog.Workload(ref)
-		if listed[""] || listed[ref.Namespace] || w != nil && slices.ContainsFunc(w.References, func(reference catalog.Reference) bool {
-			return reference.Channel == catalog.API && listed[reference.Config.Source().Namespace]
+		if listed[""] || listed[ref.Namespace] || w != nil && slices.ContainsFunc(w.References, func(reference template.Reference) bool {
+			return reference.Channel == template.API && listed[reference.Config.Source().Namespace]
 		}) {
-			r.queue.Add(ref, catalog.ConfigRef{})
+			r.queue.Add(ref, names.ConfigRef{})
 		}
 	}
 }
 
 // unwatched describes which configs of other namespaces a workload names in vain, because the controller does not
 // watch these namespaces; empty if there are none.
-func (r *restarter) unwatched(w *catalog.Workload) string {
+func (r *restarter) unwatched(w *workload.Workload) string {
 	var namespaces []string
 	for i := range w.References {
-		if source := w.References[i].Config.Source(); w.References[i].Channel == catalog.API && !r.watches(source.Namespace) {
+		if source := w.References[i].Config.Source(); w.References[i].Channel == template.API && !r.watches(source.Namespace) {
 			namespaces = append(namespaces, source.Namespace)
 		}
 	}
@@ -98,6 +102,6 @@ func (r *restarter) unwatched(w *catalog.Workload) string {
 		return ""
 	}
 	slices.Sort(namespaces)
-	return fmt.Sprintf("annotation %s: the controller does not watch configs in %s; they do not count", catalog.AlsoAnnotation,
+	return fmt.Sprintf("annotation %s: the controller does not watch configs in %s; they do not count", annotation.AlsoAnnotation,
 		strings.Join(slices.Compact(namespaces), ", "))
 }

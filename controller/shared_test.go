@@ -8,24 +8,26 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
-var alsoFlags = map[string]string{catalog.AlsoAnnotation: "configmap/others/flags"}
+var alsoFlags = map[string]string{annotation.AlsoAnnotation: "configmap/others/flags"}
 
 // shared lets the watch show the ConfigMap flags of the namespace others.
 func (w *world) shared(value, readers string) {
 	cm := &corev1.ConfigMap{ObjectMeta: w.meta("others/flags"), Data: map[string]string{"k": value}}
 	if readers != "" {
-		cm.Annotations = map[string]string{catalog.ReadersAnnotation: readers}
+		cm.Annotations = map[string]string{annotation.ReadersAnnotation: readers}
 	}
 	w.configMaps["others/flags"] = cm
 	w.show("configmaps", cm)
 }
 
 func TestReadersElsewhereRestartForAConfigThatIsSharedWithThem(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
+	w := ruled(t, optin.Rules{})
 	w.shared("1", "")
 	w.runs("a/web", alsoFlags)
 	w.runs("b/web", alsoFlags)
@@ -51,15 +53,15 @@ func TestReadersElsewhereRestartForAConfigThatIsSharedWithThem(t *testing.T) {
 }
 
 func TestAListShowsWithWhomAConfigIsShared(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
+	w := ruled(t, optin.Rules{})
 	w.shared("1", "")
 	w.runs("a/web", alsoFlags)
 	settle(w)
 	list(w, "configmaps", w.configMaps)
-	w.configMaps["others/flags"].Annotations = map[string]string{catalog.ReadersAnnotation: "a"}
+	w.configMaps["others/flags"].Annotations = map[string]string{annotation.ReadersAnnotation: "a"}
 	list(w, "configmaps", w.configMaps)
 	settle(w)
-	if record := w.deployments["a/web"].Annotations[catalog.ChecksumsAnnotation]; !strings.Contains(record, `"configmap/a/others/flags"`) {
+	if record := w.deployments["a/web"].Annotations[annotation.ChecksumsAnnotation]; !strings.Contains(record, `"configmap/a/others/flags"`) {
 		t.Errorf("the record is %s", record)
 	}
 	w.shared("2", "a")
@@ -86,14 +88,14 @@ func TestAFailureOfAReaderStaysInItsNamespace(t *testing.T) {
 	w.shared("2", "*")
 	settle(w)
 	first := "a/web"
-	if w.deployments[first].Spec.Template.Annotations[catalog.TimestampAnnotation] == "" {
+	if w.deployments[first].Spec.Template.Annotations[annotation.TimestampAnnotation] == "" {
 		first = "a/worker"
 	}
 	w.requireRestarted(t, "slowly, in each namespace", first, "b/web", "others/web")
 	w.fails(t, first)
 	settle(w)
 	halted := w.controller.gate.activeHalts()
-	if here := (catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "others/flags"}); len(halted) != 1 || halted[0].Config != here {
+	if here := (names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "others/flags"}); len(halted) != 1 || halted[0].Config != here {
 		t.Fatalf("halted: %+v", halted)
 	}
 	if waiting := w.controller.gate.ledger.Waiting(); waiting[gate.Halted]+waiting[gate.SlowStart] == 0 {
@@ -105,20 +107,20 @@ func TestAFailureOfAReaderStaysInItsNamespace(t *testing.T) {
 	if !strings.Contains(log.String(), "configmap/a/others/flags") {
 		t.Errorf("the log does not name the config: %s", log)
 	}
-	w.configMaps["others/flags"].Annotations[catalog.ResumeAnnotation] = halted[0].ID
+	w.configMaps["others/flags"].Annotations[annotation.ResumeAnnotation] = halted[0].ID
 	w.show("configmaps", w.configMaps["others/flags"])
 	w.requireRestarted(t, "when the owner resumes", "a/web", "a/worker", "b/web", "others/web")
 }
 
 // The new content must reach nobody, and each restart would bring it.
 func TestAHoldOnASharedConfigHoldsEveryRestartOfAReaderUntilItIgnoresTheConfig(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
+	w := ruled(t, optin.Rules{})
 	w.shared("1", "*")
 	w.edited("a/c", "1")
 	w.runs("a/web", alsoFlags, "c")
 	settle(w)
 	held := &corev1.ConfigMap{ObjectMeta: w.meta("others/flags"), Data: map[string]string{"k": "2"}}
-	held.Annotations = map[string]string{catalog.ReadersAnnotation: "*", catalog.HoldAnnotation: "until Monday"}
+	held.Annotations = map[string]string{annotation.ReadersAnnotation: "*", annotation.HoldAnnotation: "until Monday"}
 	w.configMaps["others/flags"] = held
 	w.show("configmaps", held)
 	settle(w)
@@ -129,7 +131,7 @@ func TestAHoldOnASharedConfigHoldsEveryRestartOfAReaderUntilItIgnoresTheConfig(t
 	}
 	ignoring := w.deployments["a/web"].DeepCopy()
 	ignoring.ResourceVersion = w.nextVersion()
-	ignoring.Annotations[catalog.IgnoreAnnotation] = "configmap/others/flags"
+	ignoring.Annotations[annotation.IgnoreAnnotation] = "configmap/others/flags"
 	w.deployments["a/web"] = ignoring
 	w.show("deployments", ignoring)
 	w.requireRestarted(t, "for its own config when it ignores the shared one", "a/web")
@@ -146,14 +148,14 @@ func TestAHaltOfASharedConfigHasAnEntryOfItsOwn(t *testing.T) {
 			t.Errorf("%s: %s, want %s", config, got, want)
 		}
 	}
-	resume := gate.ResumeCommand(catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "others/flags"}, "id")
-	if resume != "kubectl annotate --overwrite -n others configmap/flags "+catalog.ResumeAnnotation+"=id" {
+	resume := gate.ResumeCommand(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "others/flags"}, "id")
+	if resume != "kubectl annotate --overwrite -n others configmap/flags "+annotation.ResumeAnnotation+"=id" {
 		t.Errorf("resume with %s", resume)
 	}
 }
 
 func TestNamingConfigsOfANamespaceThatIsNotWatchedIsAProblem(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{Ignored: []string{"others"}})
+	w := ruled(t, optin.Rules{Ignored: []string{"others"}})
 	w.shared("1", "*")
 	w.runs("a/web", alsoFlags)
 	settle(w)
@@ -170,7 +172,7 @@ func TestNamingConfigsOfANamespaceThatIsNotWatchedIsAProblem(t *testing.T) {
 
 // A decision waits until the configs of all namespaces are known that matter to it.
 func TestAWorkloadWaitsForTheConfigsOfOtherNamespaces(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
+	w := ruled(t, optin.Rules{})
 	w.runs("a/web", alsoFlags)
 	w.runs("b/web", nil, "c")
 	w.controller.restarter.knowsConfigs = func(namespace string) bool { return namespace != "others" }
@@ -182,7 +184,7 @@ func TestAWorkloadWaitsForTheConfigsOfOtherNamespaces(t *testing.T) {
 }
 
 func TestAWorkloadIsDecidedAboutOnceTheConfigsOfAnotherNamespaceAreListed(t *testing.T) {
-	w := ruled(t, catalog.OptInRules{})
+	w := ruled(t, optin.Rules{})
 	knowsAll := false
 	w.controller.restarter.knowsConfigs = func(namespace string) bool { return knowsAll || namespace != "others" }
 	w.runs("a/web", alsoFlags)

@@ -9,7 +9,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 // largestOf says it again, slowly: of all objects that count, the largest are left alone until the others fit.
@@ -100,12 +101,12 @@ func BenchmarkTakeInSizesOf100000WorkloadsOfANamespace(b *testing.B) {
 	all := make([]*observation, 100_000)
 	for i := range all {
 		all[i] = &observation{workload: &workloadObservation{
-			ref:  catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "a", Name: fmt.Sprintf("deployment-%06d", (i*7919)%len(all))},
+			ref:  names.WorkloadRef{Kind: names.Deployment, Namespace: "a", Name: fmt.Sprintf("deployment-%06d", (i*7919)%len(all))},
 			size: 17 + i%100,
 		}}
 	}
 	for b.Loop() {
-		newOptIns(catalog.OptInRules{}, nil).listSizes(catalog.Deployment, "", all)
+		newOptIns(optin.Rules{}, nil).listSizes(names.Deployment, "", all)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
 
@@ -43,22 +44,22 @@ const (
 // last change. A staleness may be used concurrently.
 type staleness struct {
 	catalog *catalog.Catalog
-	judge   func(catalog.WorkloadRef) verdict
+	judge   func(names.WorkloadRef) verdict
 	wake    chan struct{} // has an element when something was noted
 	waiting turns         // the workloads to judge; only the judging goroutine uses it
 
 	mu         sync.Mutex
 	dirty      dirtySet
-	stale      map[catalog.WorkloadRef]time.Time // since when they have been forgotten, zero if they are not
-	namespaces map[string]tally                  // the stale workloads of each
+	stale      map[names.WorkloadRef]time.Time // since when they have been forgotten, zero if they are not
+	namespaces map[string]tally                // the stale workloads of each
 }
 
 // dirtySet is what may have changed the verdict on workloads.
 type dirtySet struct {
 	everything bool
 	stale      bool // all that are stale
-	configs    map[catalog.ConfigRef]struct{}
-	workloads  map[catalog.WorkloadRef]bool // the value is whether to judge the workload only if it is stale
+	configs    map[names.ConfigRef]struct{}
+	workloads  map[names.WorkloadRef]bool // the value is whether to judge the workload only if it is stale
 }
 
 // tally counts the stale workloads of a namespace that has any.
@@ -67,25 +68,25 @@ type tally struct {
 	since time.Time // when the first of them was found
 }
 
-func newStaleness(known *catalog.Catalog, judge func(catalog.WorkloadRef) verdict) *staleness {
+func newStaleness(known *catalog.Catalog, judge func(names.WorkloadRef) verdict) *staleness {
 	return &staleness{
 		catalog: known, judge: judge, wake: make(chan struct{}, 1), dirty: newDirtySet(),
-		stale: make(map[catalog.WorkloadRef]time.Time), namespaces: make(map[string]tally),
+		stale: make(map[names.WorkloadRef]time.Time), namespaces: make(map[string]tally),
 	}
 }
 
 func newDirtySet() dirtySet {
-	return dirtySet{configs: make(map[catalog.ConfigRef]struct{}), workloads: make(map[catalog.WorkloadRef]bool)}
+	return dirtySet{configs: make(map[names.ConfigRef]struct{}), workloads: make(map[names.WorkloadRef]bool)}
 }
 
 // noteWorkload notes that the verdict on a workload may have changed.
-func (s *staleness) noteWorkload(ref catalog.WorkloadRef) {
+func (s *staleness) noteWorkload(ref names.WorkloadRef) {
 	s.note(func(d *dirtySet) { d.workloads[ref] = false })
 }
 
 // noteWaiting notes that work is under way for a workload, which makes no difference to a
 // fresh workload.
-func (s *staleness) noteWaiting(ref catalog.WorkloadRef) {
+func (s *staleness) noteWaiting(ref names.WorkloadRef) {
 	s.note(func(d *dirtySet) {
 		if _, found := d.workloads[ref]; !found {
 			d.workloads[ref] = true
@@ -99,7 +100,7 @@ func (s *staleness) noteLeading() {
 }
 
 // noteConfig notes that the verdict on the workloads that reference a config may have changed.
-func (s *staleness) noteConfig(ref catalog.ConfigRef) {
+func (s *staleness) noteConfig(ref names.ConfigRef) {
 	s.note(func(d *dirtySet) { d.configs[ref] = struct{}{} })
 }
 
@@ -151,7 +152,7 @@ func (s *staleness) update(ctx context.Context, limit time.Duration) {
 }
 
 // take removes the notes and returns the workloads that they are about.
-func (s *staleness) take() map[catalog.WorkloadRef]bool {
+func (s *staleness) take() map[names.WorkloadRef]bool {
 	s.mu.Lock()
 	dirty := s.dirty
 	s.dirty = newDirtySet()
@@ -180,7 +181,7 @@ func (s *staleness) take() map[catalog.WorkloadRef]bool {
 }
 
 // put stores the verdict on a workload.
-func (s *staleness) put(ref catalog.WorkloadRef, v verdict, now time.Time) {
+func (s *staleness) put(ref names.WorkloadRef, v verdict, now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	since, was := s.stale[ref]

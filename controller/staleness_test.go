@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
 
@@ -83,8 +85,8 @@ func (h history) editWorkload() {
 	if known := h.deployments[name]; known != nil {
 		d.UID, d.Annotations, d.ManagedFields = known.UID, maps.Clone(known.Annotations), known.ManagedFields
 	}
-	if d.Annotations[catalog.EnabledAnnotation] = catalog.Enabled; rapid.IntRange(0, 5).Draw(h.T, "enabled") == 0 {
-		delete(d.Annotations, catalog.EnabledAnnotation)
+	if d.Annotations[annotation.EnabledAnnotation] = annotation.Enabled; rapid.IntRange(0, 5).Draw(h.T, "enabled") == 0 {
+		delete(d.Annotations, annotation.EnabledAnnotation)
 	}
 	if replicas := int32(rapid.IntRange(0, 3).Draw(h.T, "replicas")); replicas < 2 {
 		d.Spec.Replicas = &replicas
@@ -127,7 +129,7 @@ func (h history) decide() {
 
 func (h history) retry() {
 	namespace := rapid.SampledFrom([]string{"one", "two"}).Draw(h.T, "namespace")
-	h.controller.restarter.queue.Add(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: "web"}, catalog.ConfigRef{})
+	h.controller.restarter.queue.Add(names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: "web"}, names.ConfigRef{})
 }
 
 // begin makes workloads that are recorded.
@@ -246,7 +248,7 @@ func TestAStaleWorkloadThatNothingIsUnderWayForCountsAsOverdue(t *testing.T) {
 func TestANamespaceKeepsItsSeriesWhileItHasStaleWorkloads(t *testing.T) {
 	s, now := newStaleness(catalog.New(), nil), time.Now()
 	put := func(i int, v verdict) {
-		s.put(catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: fmt.Sprintf("namespace-%03d", i), Name: "web"}, v, now)
+		s.put(names.WorkloadRef{Kind: names.Deployment, Namespace: fmt.Sprintf("namespace-%03d", i), Name: "web"}, v, now)
 	}
 	put(999, stale)
 	for i := range 100 {
@@ -269,7 +271,7 @@ func TestANamespaceKeepsItsSeriesWhileItHasStaleWorkloads(t *testing.T) {
 func TestAWorkloadIsJudgedOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		judged := 0
-		s := newStaleness(catalog.New(), func(catalog.WorkloadRef) verdict { judged++; return stale })
+		s := newStaleness(catalog.New(), func(names.WorkloadRef) verdict { judged++; return stale })
 		ctx, stop := context.WithCancel(t.Context())
 		go s.run(ctx)
 		for range 30 {
@@ -291,7 +293,7 @@ func TestJudgingLeavesTheProcessorToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var judged []time.Duration
 		start := time.Now()
-		s := newStaleness(catalog.New(), func(catalog.WorkloadRef) verdict {
+		s := newStaleness(catalog.New(), func(names.WorkloadRef) verdict {
 			judged = append(judged, time.Since(start))
 			time.Sleep(2 * time.Second)
 			return stale

@@ -7,7 +7,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // standby is a world with a workload, nothing of whose changes is taken from the queue.
@@ -40,7 +40,7 @@ func (s standby) requireWaiting(when string, configs ...string) {
 		s.Fatalf("%s: changes of %d subjects wait, want the workload's own and those of %d configs", when, got, len(configs))
 	}
 	for _, name := range configs {
-		if !queue.Holds(web, catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "ns", Name: name}) {
+		if !queue.Holds(web, names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: name}) {
 			s.Fatalf("%s: no change of %s waits", when, name)
 		}
 	}

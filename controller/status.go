@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -28,16 +30,16 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 	o.Configs, o.Workloads = c.catalog.Size()
 	o.Kinds = c.kindsAsked()
 	o.Mistakes = c.mistakesIn(namespace)
-	lists := newEntryLists(namespace, &c.absences.of, func(ref catalog.WorkloadRef) bool { _, isAlone := c.standingAlone(ref); return isAlone })
+	lists := newEntryLists(namespace, &c.absences.of, func(ref names.WorkloadRef) bool { _, isAlone := c.standingAlone(ref); return isAlone })
 	if o.Leads {
-		c.changes.each(func(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
+		c.changes.each(func(ref names.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
 			if _, waits := c.restarter.State(ref); !waits { // otherwise it is in the list of what it waits for
 				lists.addPending(ref, changes)
 			}
 		})
 		c.restarter.backlogs.each(lists.addBacklog)
 		c.deliveries.each(lists.addRolling)
-		c.evictor.each(func(ref catalog.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
+		c.evictor.each(func(ref names.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
 		lists.addLacking()
 		for _, ref := range c.unsettled.those(namespace) {
 			if _, lacks := lists.lacking.find(ref.Namespace, ref); lacks { // and what it lacks takes long to find
@@ -68,7 +70,7 @@ func (c *Controller) Overview(namespace string, now time.Time) *status.Overview 
 }
 
 // dueBesides says which restart is due of a workload that lacks a config, and what it waits for; empty if none is known to be.
-func (c *Controller) dueBesides(ref catalog.WorkloadRef) string {
+func (c *Controller) dueBesides(ref names.WorkloadRef) string {
 	w, waits := c.restarter.backlogs.of(ref)
 	if !waits || !w.due {
 		return ""
@@ -87,7 +89,7 @@ func (c *Controller) dueBesides(ref catalog.WorkloadRef) string {
 	case w.putOff != "":
 		text += " and waits (" + string(w.putOff) + ")"
 	}
-	if decision := catalog.Decide(view); decision.Outcome == catalog.Restart {
+	if decision := decide.Decide(view); decision.Outcome == decide.Restart {
 		text += ", because " + describe(decision)
 	}
 	if isMark {
@@ -109,8 +111,8 @@ func (c *Controller) Watches(namespace string) *status.Shortlist[status.Watch] {
 
 // waitedFor is what a restart waits for that the gate does not let begin.
 type waitedFor struct {
-	config catalog.ConfigRef // of the fan-out or halt
-	text   string            // in the words of those who hold it, or whose window it is
+	config names.ConfigRef // of the fan-out or halt
+	text   string          // in the words of those who hold it, or whose window it is
 }
 
 func waitedForBy(answer *gate.Answer) waitedFor {
@@ -127,7 +129,7 @@ func waitedForBy(answer *gate.Answer) waitedFor {
 
 // standing is what one workload waits for.
 type standing struct {
-	ref          catalog.WorkloadRef
+	ref          names.WorkloadRef
 	state        status.State
 	since, until time.Time
 	restarted    time.Time // if it has failed
@@ -136,7 +138,7 @@ type standing struct {
 	by           waitedFor
 	isExposed    bool
 	subjects     [maxSubjects]fmt.Stringer // the first configs that changed, if it is pending; the others are nil
-	restart      *catalog.Decision         // what it restarts for, if it rolls and is followed
+	restart      *decide.Decision          // what it restarts for, if it rolls and is followed
 	failure      failedAttempts
 }
 
@@ -156,14 +158,14 @@ type entryLists struct {
 	namespace string // empty for all
 	of        map[status.State]*status.Shortlist[standing]
 	// lacking are the workloads that lack a config. Unless they have failed, that matters more than what they wait for.
-	lacking *noted[catalog.WorkloadRef, absence]
-	failed  map[catalog.WorkloadRef]struct{} // those of them
+	lacking *noted[names.WorkloadRef, absence]
+	failed  map[names.WorkloadRef]struct{} // those of them
 	// isAlone reports whether a workload is left alone, which waits for nothing else.
-	isAlone func(catalog.WorkloadRef) bool
+	isAlone func(names.WorkloadRef) bool
 }
 
-func newEntryLists(namespace string, lacking *noted[catalog.WorkloadRef, absence], isAlone func(catalog.WorkloadRef) bool) entryLists {
-	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), lacking, make(map[catalog.WorkloadRef]struct{}), isAlone}
+func newEntryLists(namespace string, lacking *noted[names.WorkloadRef, absence], isAlone func(names.WorkloadRef) bool) entryLists {
+	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[standing]), lacking, make(map[names.WorkloadRef]struct{}), isAlone}
 	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking, status.Unready, status.LeftAlone} {
 		lists.of[state] = status.NewShortlist(compareStandings)
 	}
@@ -192,7 +194,7 @@ func (l entryLists) add(s standing) {
 
 // addLacking adds the workloads that lack a config and have not failed, after all others.
 func (l entryLists) addLacking() {
-	l.lacking.each(l.namespace, func(ref catalog.WorkloadRef, a absence) {
+	l.lacking.each(l.namespace, func(ref names.WorkloadRef, a absence) {
 		if _, hasFailed := l.failed[ref]; !hasFailed {
 			l.of[status.Lacking].Add(standingOfAbsence(ref, a))
 		}
@@ -203,22 +205,22 @@ func (l entryLists) addLacking() {
 func isInside(asked, namespace string) bool { return asked == "" || namespace == asked }
 
 // concerns reports whether a config is in a namespace, or has copies in many.
-func concerns(asked string, config catalog.ConfigRef) bool {
+func concerns(asked string, config names.ConfigRef) bool {
 	return isInside(asked, config.Namespace) || gate.IsGroup(config)
 }
 
-func (l entryLists) addPending(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
+func (l entryLists) addPending(ref names.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
 	l.add(standingOfChanges(ref, changes))
 }
-func (l entryLists) addBacklog(ref catalog.WorkloadRef, w backlog) { l.add(standingOfBacklog(ref, &w)) }
-func (l entryLists) addRolling(ref catalog.WorkloadRef, r *rollingRestart) {
+func (l entryLists) addBacklog(ref names.WorkloadRef, w backlog) { l.add(standingOfBacklog(ref, &w)) }
+func (l entryLists) addRolling(ref names.WorkloadRef, r *rollingRestart) {
 	l.add(standingOfRestart(ref, r))
 }
 
 // maxSubjects is how many changed configs are named.
 const maxSubjects = 3
 
-func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendingChange) standing {
+func standingOfChanges(ref names.WorkloadRef, changes map[fmt.Stringer]*pendingChange) standing {
 	s := standing{ref: ref, state: status.Pending}
 	for _, change := range changes {
 		if s.since.IsZero() || change.Since.Before(s.since) {
@@ -227,7 +229,7 @@ func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendin
 		if s.until.IsZero() || change.Due.Before(s.until) {
 			s.until = change.Due
 		}
-		if _, isConfig := change.Subject.(catalog.ConfigRef); isConfig {
+		if _, isConfig := change.Subject.(names.ConfigRef); isConfig {
 			s.addSubject(change.Subject)
 		}
 	}
@@ -238,7 +240,7 @@ func standingOfChanges(ref catalog.WorkloadRef, changes map[fmt.Stringer]*pendin
 // time.
 func (s *standing) addSubject(config fmt.Stringer) {
 	for i, known := range s.subjects {
-		if known == nil || compareConfigs(config.(catalog.ConfigRef), known.(catalog.ConfigRef)) < 0 {
+		if known == nil || compareConfigs(config.(names.ConfigRef), known.(names.ConfigRef)) < 0 {
 			copy(s.subjects[i+1:], s.subjects[i:])
 			s.subjects[i] = config
 			return
@@ -246,7 +248,7 @@ func (s *standing) addSubject(config fmt.Stringer) {
 	}
 }
 
-func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
+func standingOfBacklog(ref names.WorkloadRef, w *backlog) standing {
 	s := standing{ref: ref, state: status.Deciding, since: w.putOffSince, until: w.owed, atLeast: w.atLeast, reason: w.putOff, by: w.putOffBy, isExposed: w.isExposed, failure: w.failure}
 	isMark := w.failure.isMark()
 	switch hasFailed := w.failure.problem != "" && !isMark; {
@@ -271,7 +273,7 @@ func standingOfBacklog(ref catalog.WorkloadRef, w *backlog) standing {
 	return s
 }
 
-func standingOfRestart(ref catalog.WorkloadRef, r *rollingRestart) standing {
+func standingOfRestart(ref names.WorkloadRef, r *rollingRestart) standing {
 	s := standing{ref: ref, state: status.Rolling, since: r.began, restart: &r.decision}
 	if r.hasFailed {
 		s.state, s.since, s.restarted = status.Failed, r.failed, r.began
@@ -303,7 +305,7 @@ func (c *Controller) entry(s standing) status.Entry {
 	if s.state == status.Lacking || s.reason == gate.Missing {
 		e.Remedy = status.CreateConfig
 	}
-	if s.by.config != (catalog.ConfigRef{}) {
+	if s.by.config != (names.ConfigRef{}) {
 		e.On = s.by.config.String()
 	}
 	e.For = strings.Join(s.changed(), ", ")
@@ -336,7 +338,7 @@ func (c *Controller) entry(s standing) status.Entry {
 }
 
 // stateOf also tells workloads that roll from those that run with all their pods again.
-func (s *standing) stateOf(w *catalog.Workload) status.State {
+func (s *standing) stateOf(w *workload.Workload) status.State {
 	if s.state == status.Rolling && w.Rollout.IsWhole() {
 		return status.Soaking
 	}
@@ -354,7 +356,7 @@ func (s *standing) changed() (names []string) {
 	return names
 }
 
-func podsOf(w *catalog.Workload) *status.Pods {
+func podsOf(w *workload.Workload) *status.Pods {
 	r := &w.Rollout
 	if r.ByPods {
 		return nil
@@ -363,7 +365,7 @@ func podsOf(w *catalog.Workload) *status.Pods {
 }
 
 // each calls a function with the changes of each workload that are not due. The function must not keep the map.
-func (q *changeQueue) each(do func(catalog.WorkloadRef, map[fmt.Stringer]*pendingChange)) {
+func (q *changeQueue) each(do func(names.WorkloadRef, map[fmt.Stringer]*pendingChange)) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	for ref, changes := range q.pending {
@@ -372,7 +374,7 @@ func (q *changeQueue) each(do func(catalog.WorkloadRef, map[fmt.Stringer]*pendin
 }
 
 // each calls a function with each backlog.
-func (b *backlogs) each(do func(catalog.WorkloadRef, backlog)) {
+func (b *backlogs) each(do func(names.WorkloadRef, backlog)) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for ref, w := range b.waiting {
@@ -381,7 +383,7 @@ func (b *backlogs) each(do func(catalog.WorkloadRef, backlog)) {
 }
 
 // each calls a function with each restart that is followed.
-func (d *deliveries) each(do func(catalog.WorkloadRef, *rollingRestart)) {
+func (d *deliveries) each(do func(names.WorkloadRef, *rollingRestart)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for ref, restart := range d.rolling {
@@ -421,12 +423,12 @@ func newHaltList() *status.Shortlist[*gate.Halt] {
 	})
 }
 
-func compareConfigs(a, b catalog.ConfigRef) int {
+func compareConfigs(a, b names.ConfigRef) int {
 	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 }
 
 // addHalts must be called with the lock held.
-func (g *gatekeeper) addHalts(list *status.Shortlist[*gate.Halt], config catalog.ConfigRef) {
+func (g *gatekeeper) addHalts(list *status.Shortlist[*gate.Halt], config names.ConfigRef) {
 	for _, h := range g.ledger.HaltsOf(config) {
 		if h.IsActive() {
 			list.Add(h)

@@ -8,7 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -32,14 +33,14 @@ func TestTheStatusSaysWhyAttemptsFailAndWhenTheNextFollows(t *testing.T) {
 		t.Errorf("explained: %+v", got.Entry)
 	}
 
-	w.controller.restarter.queue.Add(deploymentNamed("a/one"), catalog.ConfigRef{})
+	w.controller.restarter.queue.Add(deploymentNamed("a/one"), names.ConfigRef{})
 	settle(w)
 	if again := w.overview().Retrying.Items[0]; again.Attempts != e.Attempts+1 || !again.Since.Equal(e.Since) {
 		t.Errorf("after another attempt: %+v", again)
 	}
 
 	w.refuse = 0
-	w.controller.restarter.queue.Add(deploymentNamed("a/one"), catalog.ConfigRef{})
+	w.controller.restarter.queue.Add(deploymentNamed("a/one"), names.ConfigRef{})
 	settle(w)
 	if o := w.overview(); o.Retrying.Total != 0 || o.Rolling.Total != 1 {
 		t.Errorf("after a success: %+v, %+v", o.Retrying, o.Rolling)
@@ -62,9 +63,9 @@ func TestTheStatusSaysWhatADecisionWaitsFor(t *testing.T) {
 
 func TestTheStatusShowsHoldsAlthoughNothingIsDue(t *testing.T) {
 	w := gradual(t, "a/one")
-	w.runs("a/held", map[string]string{catalog.HoldAnnotation: "migration"}, "c")
-	w.runs("b/held", map[string]string{catalog.HoldAnnotation: "elsewhere"})
-	w.annotate("a/c", catalog.HoldAnnotation, "approval")
+	w.runs("a/held", map[string]string{annotation.HoldAnnotation: "migration"}, "c")
+	w.runs("b/held", map[string]string{annotation.HoldAnnotation: "elsewhere"})
+	w.annotate("a/c", annotation.HoldAnnotation, "approval")
 	w.show("configmaps", w.configMaps["a/c"])
 	settle(w)
 	want := status.List[status.Hold]{Total: 2, Items: []status.Hold{

@@ -12,7 +12,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/internal/statuspage"
@@ -23,7 +25,7 @@ import (
 func statusOfMany(t testing.TB, count int) http.Handler {
 	w := gradual(t)
 	c := w.controller
-	decision := catalog.Decision{Outcome: catalog.Restart, Causes: []catalog.Cause{{Config: aConfig, Keys: []string{"k"}}}}
+	decision := decide.Decision{Outcome: decide.Restart, Causes: []decide.Cause{{Config: aConfig, Keys: []string{"k"}}}}
 	for i := range count {
 		name := fmt.Sprintf("a/web-%05d", i)
 		w.show("deployments", w.deployment(name, "c"))
@@ -32,7 +34,7 @@ func statusOfMany(t testing.TB, count int) http.Handler {
 		c.restarter.backlogs.putOff(ref, decision.Causes, gate.Answer{Reason: gate.Reasons[i%len(gate.Reasons)], Text: "an incident"}, since)
 		c.deliveries.rolling[ref] = &rollingRestart{began: since, decision: decision, hasFailed: i%2 == 0}
 		c.gate.ask(&gate.Request{Workload: ref, Standing: gate.Well, Causes: []gate.Cause{{
-			Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprintf("c-%05d", i)}, Moments: []catalog.Sequence{1}, IsGradual: true,
+			Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprintf("c-%05d", i)}, Moments: []names.Sequence{1}, IsGradual: true,
 		}}}, since)
 	}
 	w.edited("a/c", "2")
@@ -139,7 +141,7 @@ func TestExplainingAWorkloadLooksAtAConfigOnceHoweverManyContainersReadIt(t *tes
 			container.Name = fmt.Sprint("app", i)
 			d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, container)
 		}
-		d.Annotations[catalog.IgnoreAnnotation] = ignore
+		d.Annotations[annotation.IgnoreAnnotation] = ignore
 		w.show("deployments", d)
 		view, _ := w.controller.catalog.View(deploymentNamed("a/web"))
 		var before, after runtime.MemStats

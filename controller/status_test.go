@@ -14,7 +14,9 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -106,7 +108,7 @@ func TestTheOverviewShowsAHaltWithWhatResumesIt(t *testing.T) {
 func TestWhatWaitsInANamespaceWithTooManyHaltsNamesNoConfig(t *testing.T) {
 	w := gradual(t, "a/web")
 	for i := range 16 {
-		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprint("broken-", i)}
+		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprint("broken-", i)}
 		w.controller.gate.ledger.Fail(&gate.Failure{Workload: deploymentNamed("a/other"), Config: config, Content: "bad"}, fmt.Sprint(i), time.Now())
 	}
 	w.edited("a/c", "2")
@@ -124,7 +126,7 @@ func TestTheOverviewStaysTheSameWhileNothingHappens(t *testing.T) {
 	w := gradual(t, "a/web")
 	now := time.Now()
 	for i := range 3 * maxSubjects {
-		config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: fmt.Sprint("c-", i)}
+		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprint("c-", i)}
 		w.controller.changes.Observe(deploymentNamed("a/web"), config, now, time.Hour)
 	}
 	for range 100 {
@@ -219,7 +221,7 @@ func TestAnExplanationSaysThatNothingIsDecidedWhileConfigsAreUnknown(t *testing.
 func TestAnExplanationHasWhatTheAnnotationsAskForAndWhatIsWrongWithThem(t *testing.T) {
 	w := gradual(t)
 	w.runs("a/web", map[string]string{
-		catalog.HoldAnnotation: "an incident", catalog.WaveAnnotation: "3", catalog.WindowAnnotation: "never", "com.xing.deployment-restart.grace-period": "soon",
+		annotation.HoldAnnotation: "an incident", annotation.WaveAnnotation: "3", annotation.WindowAnnotation: "never", "com.xing.deployment-restart.grace-period": "soon",
 	}, "c")
 	settle(w)
 	w.edited("a/c", "2")
@@ -240,7 +242,7 @@ func TestAnExplanationHasWhatTheAnnotationsAskForAndWhatIsWrongWithThem(t *testi
 
 func TestAnExplanationNamesTheEarlierWave(t *testing.T) {
 	w := gradual(t)
-	w.runs("a/early", map[string]string{catalog.WaveAnnotation: "-1"}, "c")
+	w.runs("a/early", map[string]string{annotation.WaveAnnotation: "-1"}, "c")
 	w.runs("a/late", nil, "c")
 	settle(w)
 	w.edited("a/c", "2")
@@ -256,7 +258,7 @@ func TestNeitherDataNorTheKeysOfSecretsAreShown(t *testing.T) {
 	secret := &corev1.Secret{ObjectMeta: w.meta("a/s"), Data: map[string][]byte{"hush": []byte("a-secret-value"), "hush-too": nil}}
 	w.secrets["a/s"] = secret
 	w.show("secrets", secret)
-	w.controller.useKey(catalog.NewChecksumKey([catalog.ChecksumKeySize]byte{1}))
+	w.controller.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{1}))
 	w.edited("a/c", "a-plain-value")
 	w.runs("a/web", nil, "c", "s")
 	w.changed("a/web", func(d *appsv1.Deployment) {

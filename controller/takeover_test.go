@@ -9,7 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // The leader lists the pods, which takes 5 seconds. Meanwhile a config is edited, a pod starts,
@@ -51,10 +53,10 @@ func TestAStandbyKnowsWhatCameWhileTheLeaderListedPods(t *testing.T) {
 		}
 		time.Sleep(100 * time.Millisecond)
 		show()
-		pod := catalog.Pod{Mounted: started, Started: []catalog.Start{{Container: "app", At: started}}}
+		pod := decide.Pod{Mounted: started, Started: []decide.Start{{Container: "app", At: started}}}
 		for name, w := range worlds {
 			view, _ := w.controller.catalog.View(web)
-			if decision := catalog.DecideByPods(view, []catalog.Pod{pod}); decision.Outcome != catalog.Restart {
+			if decision := decide.DecideByPods(view, []decide.Pod{pod}); decision.Outcome != decide.Restart {
 				t.Errorf("the %s says %s: %s", name, decision.Outcome, decision.Reason)
 			}
 		}
@@ -66,9 +68,9 @@ func TestNothingIsDecidedWhileAListOfConfigsIsTakenIn(t *testing.T) {
 	w := newWorld(t)
 	w.deployments["ns/web"] = w.deployment("ns/web", "c")
 	w.show("deployments", w.deployments["ns/web"])
-	config := catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: w.meta("ns/c"), Data: map[string]string{"a": "1"}})
+	config := content.NewConfigMap(&corev1.ConfigMap{ObjectMeta: w.meta("ns/c"), Data: map[string]string{"a": "1"}})
 	var during error
-	w.controller.catalog.ListConfigs(catalog.ConfigMap, "", []*catalog.Config{&config}, time.Now(), false, func(catalog.ConfigRef) {
+	w.controller.catalog.ListConfigs(names.ConfigMap, "", []*content.Config{&config}, time.Now(), false, func(names.ConfigRef) {
 		during = w.controller.restarter.handle(t.Context(), web)
 	})
 	if afterwards := w.controller.restarter.handle(t.Context(), web); !errors.Is(during, errConfigsUnknown) || afterwards != nil {

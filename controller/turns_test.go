@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-func ofNamespace(namespace string, number int) catalog.WorkloadRef {
-	return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: fmt.Sprint(number)}
+func ofNamespace(namespace string, number int) names.WorkloadRef {
+	return names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: fmt.Sprint(number)}
 }
 
 func TestNamespacesTakeTurns(t *testing.T) {
@@ -23,7 +24,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 		waiting.add(ofNamespace("a", number))
 	}
 	waiting.add(ofNamespace("b", 0))
-	var got []catalog.WorkloadRef
+	var got []names.WorkloadRef
 	for !waiting.isEmpty() {
 		ref := waiting.next()
 		if got = append(got, ref); ref.Namespace == "b" {
@@ -31,7 +32,7 @@ func TestNamespacesTakeTurns(t *testing.T) {
 			waiting.add(ofNamespace("a", 0)) // again
 		}
 	}
-	want := []catalog.WorkloadRef{
+	want := []names.WorkloadRef{
 		ofNamespace("a", 0), ofNamespace("b", 0), ofNamespace("a", 1), ofNamespace("c", 0), ofNamespace("a", 2), ofNamespace("a", 0),
 	}
 	if !slices.Equal(got, want) {
@@ -47,7 +48,7 @@ func TestWorkloadsThatAreSlowToJudgeDoNotDelayOtherNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var judged time.Time
 		other := ofNamespace("other", 0)
-		s := newStaleness(catalog.New(), func(ref catalog.WorkloadRef) verdict {
+		s := newStaleness(catalog.New(), func(ref names.WorkloadRef) verdict {
 			time.Sleep(5 * time.Millisecond)
 			if ref == other {
 				judged = time.Now()

@@ -9,15 +9,17 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 // Workloads and configs with the annotations of other tools, and nothing of ours.
 
 const reloaderAuto = "reloader.stakater.com/auto"
 
-func understands(dialects ...catalog.Dialect) catalog.OptInRules {
-	return catalog.OptInRules{Dialects: dialects}
+func understands(dialects ...optin.Dialect) optin.Rules {
+	return optin.Rules{Dialects: dialects}
 }
 
 // runsForeign creates a Deployment that reads configs, and has these annotations only.
@@ -30,17 +32,17 @@ func (w *world) runsForeign(name string, annotations map[string]string, configs 
 }
 
 func TestWorkloadsOfOtherToolsAreOnlyRecordedAtTheSwitchAndRestartForLaterEdits(t *testing.T) {
-	w := ruled(t, understands(catalog.Reloader, catalog.Wave))
+	w := ruled(t, understands(optin.Reloader, optin.Wave))
 	w.edited("a/c", "1")
 	w.edited("a/d", "1")
 	w.runsForeign("a/auto", map[string]string{reloaderAuto: "true"}, "c", "d")
 	w.runsForeign("a/named", map[string]string{"configmap.reloader.stakater.com/reload": "d"}, "c", "d")
-	w.runsForeign("a/out", map[string]string{reloaderAuto: "true", catalog.EnabledAnnotation: "disabled"}, "c")
+	w.runsForeign("a/out", map[string]string{reloaderAuto: "true", annotation.EnabledAnnotation: "disabled"}, "c")
 	w.runsForeign("a/silent", map[string]string{reloaderAuto: "false"}, "c")
 	w.runsForeign("a/wave", map[string]string{"wave.pusher.com/update-on-config-change": "true"}, "c")
 	w.requireRestarted(t, "at the switch")
 	for name, isRecorded := range map[string]bool{"a/auto": true, "a/named": true, "a/out": false, "a/silent": false, "a/wave": true} {
-		if _, found := w.deployments[name].Annotations[catalog.BasisAnnotation]; found != isRecorded {
+		if _, found := w.deployments[name].Annotations[annotation.BasisAnnotation]; found != isRecorded {
 			t.Errorf("%s: it is %t that it is recorded", name, found)
 		}
 	}
@@ -49,7 +51,7 @@ func TestWorkloadsOfOtherToolsAreOnlyRecordedAtTheSwitchAndRestartForLaterEdits(
 }
 
 func TestNobodyUnderstandsOtherToolsUnlessAskedTo(t *testing.T) {
-	w := ruled(t, understands(catalog.Wave))
+	w := ruled(t, understands(optin.Wave))
 	w.edited("a/c", "1")
 	w.runsForeign("a/auto", map[string]string{reloaderAuto: "true"}, "c")
 	settle(w)
@@ -64,10 +66,10 @@ func TestAConfigThatReloaderIgnoresRestartsNobody(t *testing.T) {
 	}{
 		"ignored":           {map[string]string{"reloader.stakater.com/ignore": "true"}, nil},
 		"another value":     {map[string]string{"reloader.stakater.com/ignore": "yes"}, []string{"a/web"}},
-		"it is not ignored": {map[string]string{"reloader.stakater.com/ignore": "true", catalog.IgnoreAnnotation: "false"}, []string{"a/web"}},
+		"it is not ignored": {map[string]string{"reloader.stakater.com/ignore": "true", annotation.IgnoreAnnotation: "false"}, []string{"a/web"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ruled(t, understands(catalog.Reloader))
+			w := ruled(t, understands(optin.Reloader))
 			show := func(value string) {
 				config := &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: map[string]string{"k": value}}
 				config.Annotations = test.annotations
@@ -87,15 +89,15 @@ func TestEditsFromBeforeTheSwitchDoNotCount(t *testing.T) {
 	minutesAgo := func(n int) time.Time { return time.Now().Add(-time.Duration(n) * time.Minute) }
 	for name, test := range map[string]struct {
 		edited, switched, annotated int // minutes ago; 0 means that it is not known when it was annotated
-		want                        catalog.Outcome
+		want                        decide.Outcome
 	}{
-		"edited before the switch":               {edited: 20, switched: 10, annotated: 60, want: catalog.RecordOnly},
-		"edited after the switch":                {edited: 10, switched: 20, annotated: 60, want: catalog.Restart},
-		"annotated after the switch":             {edited: 10, switched: 20, annotated: 5, want: catalog.RecordOnly},
-		"annotated in the template at some time": {edited: 10, switched: 20, want: catalog.Restart},
+		"edited before the switch":               {edited: 20, switched: 10, annotated: 60, want: decide.RecordOnly},
+		"edited after the switch":                {edited: 10, switched: 20, annotated: 60, want: decide.Restart},
+		"annotated after the switch":             {edited: 10, switched: 20, annotated: 5, want: decide.RecordOnly},
+		"annotated in the template at some time": {edited: 10, switched: 20, want: decide.Restart},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ruled(t, understands(catalog.Reloader))
+			w := ruled(t, understands(optin.Reloader))
 			w.controller.optIns.since = minutesAgo(test.switched)
 			edited := &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: map[string]string{"k": "1"}}
 			edited.ManagedFields = []metav1.ManagedFieldsEntry{ownedSince(minutesAgo(test.edited), `{"f:data":{"f:k":{}}}`)}
@@ -125,16 +127,16 @@ func ownedSince(at time.Time, fields string) metav1.ManagedFieldsEntry {
 func TestRemovingAnOptOutFromAWorkloadOfAnotherToolRestartsNothing(t *testing.T) {
 	for name, test := range map[string]struct {
 		meanwhile func(*world)
-		want      catalog.Outcome
+		want      decide.Outcome
 	}{
-		"no edit follows": {func(*world) {}, catalog.RecordOnly},
-		"an edit follows": {func(w *world) { w.edited("a/c", "3") }, catalog.Restart},
+		"no edit follows": {func(*world) {}, decide.RecordOnly},
+		"an edit follows": {func(w *world) { w.edited("a/c", "3") }, decide.Restart},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := ruled(t, understands(catalog.Reloader))
+			w := ruled(t, understands(optin.Reloader))
 			w.controller.optIns.since = time.Now().Add(-time.Hour)
 			w.edited("a/c", "1")
-			w.runsForeign("a/web", map[string]string{reloaderAuto: "true", catalog.EnabledAnnotation: "disabled"}, "c")
+			w.runsForeign("a/web", map[string]string{reloaderAuto: "true", annotation.EnabledAnnotation: "disabled"}, "c")
 			w.edited("a/c", "2")
 			w.changed("a/web", removeOptOut)
 			test.meanwhile(w)
@@ -146,9 +148,9 @@ func TestRemovingAnOptOutFromAWorkloadOfAnotherToolRestartsNothing(t *testing.T)
 }
 
 func TestAWorkloadOfAnotherToolThatIsGoneIsForgotten(t *testing.T) {
-	w := ruled(t, understands(catalog.Reloader))
+	w := ruled(t, understands(optin.Reloader))
 	w.runsForeign("a/web", map[string]string{reloaderAuto: "true"}, "c")
-	w.runsForeign("a/own", map[string]string{catalog.EnabledAnnotation: catalog.Enabled}, "c")
+	w.runsForeign("a/own", map[string]string{annotation.EnabledAnnotation: annotation.Enabled}, "c")
 	if kept := len(w.controller.optIns.candidates["a"]); kept != 1 {
 		t.Errorf("%d workloads are kept, want the one of the other tool", kept)
 	}
@@ -162,7 +164,7 @@ func TestAWorkloadOfAnotherToolThatIsGoneIsForgotten(t *testing.T) {
 }
 
 func TestWhatAnotherToolHasLeftBehindIsReportedOnce(t *testing.T) {
-	w := ruled(t, understands(catalog.Reloader))
+	w := ruled(t, understands(optin.Reloader))
 	log := w.log()
 	w.edited("a/c", "1")
 	w.runsForeign("a/paused", map[string]string{reloaderAuto: "true", "deployment.reloader.stakater.com/paused-at": "2026-01-01T00:00:00Z"}, "c")
@@ -185,22 +187,22 @@ func TestWhatAnotherToolHasLeftBehindIsReportedOnce(t *testing.T) {
 }
 
 func TestANewLeaderKnowsSinceWhenTheFormerOneUnderstoodAnotherTool(t *testing.T) {
-	w := ruled(t, understands(catalog.Reloader))
+	w := ruled(t, understands(optin.Reloader))
 	edited := &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: map[string]string{"k": "1"}}
 	edited.ManagedFields = []metav1.ManagedFieldsEntry{ownedSince(time.Now().Add(-20*time.Minute), `{"f:data":{"f:k":{}}}`)}
 	list(w, "configmaps", map[string]*corev1.ConfigMap{"a/c": edited})
 	w.runsForeign("a/web", map[string]string{reloaderAuto: "true"}, "c")
 	started := time.Now().Add(-30 * time.Minute)
-	if got := w.decidedFor(t, "a/web", started); got != catalog.RecordOnly {
+	if got := w.decidedFor(t, "a/web", started); got != decide.RecordOnly {
 		t.Fatalf("decided to %s before it knew", got)
 	}
-	former := newOptIns(understands(catalog.Reloader), nil)
+	former := newOptIns(understands(optin.Reloader), nil)
 	former.since = time.Now().Add(-time.Hour)
 	server := &haltServer{}
 	w.controller.halts.store = storeOf(t, server)
 	former.noteOn(&server.object)
 	w.controller.relearnOptIns(t.Context())
-	if got := w.decidedFor(t, "a/web", started); got != catalog.Restart {
+	if got := w.decidedFor(t, "a/web", started); got != decide.Restart {
 		t.Errorf("decided to %s", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -62,14 +62,14 @@ func (v *contest) step() bool {
 }
 
 func removed(d *appsv1.Deployment) {
-	delete(d.Annotations, catalog.ChecksumsAnnotation)
-	delete(d.Annotations, catalog.BasisAnnotation)
+	delete(d.Annotations, annotation.ChecksumsAnnotation)
+	delete(d.Annotations, annotation.BasisAnnotation)
 	d.ManagedFields = nil
 }
 
 func basisRemoved(d *appsv1.Deployment) {
-	delete(d.Annotations, catalog.BasisAnnotation)
-	d.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + catalog.ChecksumsAnnotation + `":{}}}}`)
+	delete(d.Annotations, annotation.BasisAnnotation)
+	d.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + annotation.ChecksumsAnnotation + `":{}}}}`)
 }
 
 func inSeconds(seconds ...int) []time.Duration {
@@ -113,10 +113,10 @@ func TestTheRecordIsWrittenAtOnceIfNothingIsToBeSpacedOut(t *testing.T) {
 
 func TestUndoneRecordsAreReportedOnceInARow(t *testing.T) {
 	replaced := func(d *appsv1.Deployment) {
-		d.Annotations[catalog.BasisAnnotation] = "{}"
+		d.Annotations[annotation.BasisAnnotation] = "{}"
 		d.ManagedFields = []metav1.ManagedFieldsEntry{{
 			Manager: "operator", Operation: metav1.ManagedFieldsOperationUpdate, Time: new(metav1.Now()), FieldsType: "FieldsV1",
-			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + catalog.BasisAnnotation + `":{}}}}`),
+			FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{"f:annotations":{"f:` + annotation.BasisAnnotation + `":{}}}}`),
 		}}
 	}
 	removedByKnown := func(d *appsv1.Deployment) {

@@ -9,7 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -60,7 +60,7 @@ func TestAHeldRestartThatCannotBeMarkedIsHeldAndSaysSo(t *testing.T) {
 				if o = w.overview(); o.Held.Total != 1 || o.Held.Items[0].Error != "" {
 					t.Errorf("when it is marked: %+v", o.Held)
 				}
-				w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+				w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 				settle(w)
 				if restarted := w.restarted(); len(restarted) != 1 {
 					t.Errorf("released: %q", restarted)

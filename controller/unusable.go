@@ -8,7 +8,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -38,23 +39,23 @@ func (c *Controller) noteUnusable(w *workloadObservation) {
 }
 
 // keepUnusable forgets the workloads of a kind in a namespace, or in all namespaces, that are not among those that were listed.
-func (c *Controller) keepUnusable(kind catalog.WorkloadKind, namespace string, all []*observation) {
+func (c *Controller) keepUnusable(kind names.WorkloadKind, namespace string, all []*observation) {
 	if c.unusable.size() == 0 {
 		return
 	}
-	listed := make(map[catalog.WorkloadRef]bool, len(all))
+	listed := make(map[names.WorkloadRef]bool, len(all))
 	for _, o := range all {
 		listed[o.workload.ref] = true
 	}
-	c.unusable.dropAll(namespace, func(ref catalog.WorkloadRef) bool { return ref.Kind == kind && !listed[ref] })
+	c.unusable.dropAll(namespace, func(ref names.WorkloadRef) bool { return ref.Kind == kind && !listed[ref] })
 }
 
-func (c *Controller) eventUnusable(ref catalog.WorkloadRef, p problem) {
+func (c *Controller) eventUnusable(ref names.WorkloadRef, p problem) {
 	c.recorder.Event(referenceTo(ref, p.uid), corev1.EventTypeWarning, reasonNotSupported, status.NotRestarted+p.text)
 }
 
-func referenceTo(ref catalog.WorkloadRef, uid types.UID) runtime.Object {
-	return objectReference(&catalog.Workload{Ref: ref, UID: uid})
+func referenceTo(ref names.WorkloadRef, uid types.UID) runtime.Object {
+	return objectReference(&workload.Workload{Ref: ref, UID: uid})
 }
 
 // reportUnusable reports, as at the start of a leader, the workloads that cannot be restarted and were noticed before.
@@ -74,8 +75,8 @@ func (c *Controller) kindsAsked() []status.Kind {
 	if len(c.custom) == 0 {
 		return nil
 	}
-	unusable := make(map[catalog.WorkloadKind]int)
-	c.unusable.each("", func(ref catalog.WorkloadRef, _ problem) { unusable[ref.Kind]++ })
+	unusable := make(map[names.WorkloadKind]int)
+	c.unusable.each("", func(ref names.WorkloadRef, _ problem) { unusable[ref.Kind]++ })
 	kinds := make([]status.Kind, 0, len(c.custom))
 	for _, row := range c.custom {
 		kind := status.Kind{Workload: row.custom.String()}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 // Whoever comes from another tool has only its annotations, and must learn just as well what does not restart.
@@ -19,18 +19,18 @@ func TestAWorkloadOfAnotherToolThatCannotBeRestartedIsReportedIfTheToolIsUnderst
 	withoutSelector := strings.Replace(ofTemplate, `"selector"`, `"unselected"`, 1)
 	for name, test := range map[string]struct {
 		object   string
-		dialects []catalog.Dialect
+		dialects []optin.Dialect
 		want     int
 	}{
-		"of Reloader, with a workloadRef":     {says(auto, referring), []catalog.Dialect{catalog.Reloader}, 1},
-		"of Reloader, without a template":     {says(auto, withoutTemplate), []catalog.Dialect{catalog.Reloader}, 1},
-		"of Reloader, without a selector":     {says("", withoutSelector), []catalog.Dialect{catalog.Reloader}, 1},
-		"of wave":                             {says(`"wave.pusher.com/update-on-config-change": "true"`, referring), []catalog.Dialect{catalog.Reloader, catalog.Wave}, 1},
+		"of Reloader, with a workloadRef":     {says(auto, referring), []optin.Dialect{optin.Reloader}, 1},
+		"of Reloader, without a template":     {says(auto, withoutTemplate), []optin.Dialect{optin.Reloader}, 1},
+		"of Reloader, without a selector":     {says("", withoutSelector), []optin.Dialect{optin.Reloader}, 1},
+		"of wave":                             {says(`"wave.pusher.com/update-on-config-change": "true"`, referring), []optin.Dialect{optin.Reloader, optin.Wave}, 1},
 		"of Reloader, which is not asked for": {says(auto, referring), nil, 0},
-		"of Reloader, if only wave is":        {says(auto, referring), []catalog.Dialect{catalog.Wave}, 0},
-		"that opts out":                       {says(strings.Replace(auto, "true", "false", 1), referring), []catalog.Dialect{catalog.Reloader}, 0},
-		"of nobody":                           {says("", referring), []catalog.Dialect{catalog.Reloader}, 0},
-		"of Reloader that can be restarted":   {says("", ofTemplate), []catalog.Dialect{catalog.Reloader}, 0},
+		"of Reloader, if only wave is":        {says(auto, referring), []optin.Dialect{optin.Wave}, 0},
+		"that opts out":                       {says(strings.Replace(auto, "true", "false", 1), referring), []optin.Dialect{optin.Reloader}, 0},
+		"of nobody":                           {says("", referring), []optin.Dialect{optin.Reloader}, 0},
+		"of Reloader that can be restarted":   {says("", ofTemplate), []optin.Dialect{optin.Reloader}, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer

@@ -3,7 +3,8 @@ package controller
 import (
 	"maps"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -12,7 +13,7 @@ import (
 // have waves are tracked.
 
 // expect notes that it will soon be known whether a restart of a workload is due.
-func (g *gatekeeper) expect(w *catalog.Workload) {
+func (g *gatekeeper) expect(w *workload.Workload) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, usesWaves := g.usesWaves[w.Ref.Namespace]; usesWaves {
@@ -22,14 +23,14 @@ func (g *gatekeeper) expect(w *catalog.Workload) {
 
 // useWaves notes that workloads of a namespace have waves, and which workloads already wait for a decision.
 // The function waits reports that of a workload.
-func (g *gatekeeper) useWaves(namespace string, waits func(catalog.WorkloadRef) bool) {
+func (g *gatekeeper) useWaves(namespace string, waits func(names.WorkloadRef) bool) {
 	if !g.usesWavesIn(namespace) {
 		g.trackWaves(map[string]struct{}{namespace: {}}, waits)
 	}
 }
 
 // findWaves does so for all namespaces in which a workload has a wave.
-func (g *gatekeeper) findWaves(waits func(catalog.WorkloadRef) bool) {
+func (g *gatekeeper) findWaves(waits func(names.WorkloadRef) bool) {
 	found := make(map[string]struct{})
 	for _, ref := range g.catalog.Workloads() {
 		if w := g.catalog.Workload(ref); w != nil && waveOf(w) != 0 {
@@ -40,7 +41,7 @@ func (g *gatekeeper) findWaves(waits func(catalog.WorkloadRef) bool) {
 }
 
 // trackWaves asks under the lock who waits, so that nobody who has just been decided about counts.
-func (g *gatekeeper) trackWaves(namespaces map[string]struct{}, waits func(catalog.WorkloadRef) bool) {
+func (g *gatekeeper) trackWaves(namespaces map[string]struct{}, waits func(names.WorkloadRef) bool) {
 	if len(namespaces) == 0 {
 		return
 	}

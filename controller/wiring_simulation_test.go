@@ -13,7 +13,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
 )
 
 var (
@@ -121,7 +122,7 @@ func (f *realFleet) happen(step int) {
 	case what < 7:
 		f.edited(config, fmt.Sprintf("bad %d", step))
 	case what == 7:
-		f.annotate(config, catalog.HoldAnnotation, "an incident")
+		f.annotate(config, annotation.HoldAnnotation, "an incident")
 		f.show("configmaps", f.configMaps[config])
 	case what == 8:
 		f.faults = f.random.Float64() / 2
@@ -141,7 +142,7 @@ func (f *realFleet) happenTo(name string) {
 	case 1:
 		f.write(name, toggleOptIn)
 	case 2:
-		f.write(name, func(d *appsv1.Deployment) { d.Annotations[catalog.HoldAnnotation] = "not now" })
+		f.write(name, func(d *appsv1.Deployment) { d.Annotations[annotation.HoldAnnotation] = "not now" })
 	case 3:
 		f.write(name, func(d *appsv1.Deployment) {
 			d.Spec.Replicas = new(int32(0))
@@ -157,15 +158,15 @@ func (f *realFleet) happenTo(name string) {
 }
 
 func toggleOptIn(d *appsv1.Deployment) {
-	if _, isEnabled := d.Annotations[catalog.EnabledAnnotation]; isEnabled {
-		delete(d.Annotations, catalog.EnabledAnnotation)
+	if _, isEnabled := d.Annotations[annotation.EnabledAnnotation]; isEnabled {
+		delete(d.Annotations, annotation.EnabledAnnotation)
 	} else {
-		d.Annotations[catalog.EnabledAnnotation] = catalog.Enabled
+		d.Annotations[annotation.EnabledAnnotation] = annotation.Enabled
 	}
 }
 
 func (f *realFleet) setWave(d *appsv1.Deployment) {
-	d.Annotations[catalog.WaveAnnotation] = fmt.Sprint(f.random.IntN(3) - 1)
+	d.Annotations[annotation.WaveAnnotation] = fmt.Sprint(f.random.IntN(3) - 1)
 }
 
 // fixEverything leaves no bad content, no hold and no fault.
@@ -176,7 +177,7 @@ func (f *realFleet) fixEverything() {
 	}
 	for _, name := range f.names {
 		if f.deployments[name] != nil {
-			f.write(name, func(d *appsv1.Deployment) { delete(d.Annotations, catalog.HoldAnnotation) })
+			f.write(name, func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 		}
 	}
 }
@@ -203,7 +204,7 @@ func (f *realFleet) problems() (all []string) {
 	}
 	for _, ref := range c.catalog.Workloads() {
 		view, _ := c.catalog.View(ref)
-		if d := catalog.Decide(view); d.Outcome == catalog.Restart {
+		if d := decide.Decide(view); d.Outcome == decide.Restart {
 			all = append(all, fmt.Sprintf("%s should restart: %s", ref, d.Reason))
 		}
 	}

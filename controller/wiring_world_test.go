@@ -17,7 +17,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
@@ -48,7 +49,7 @@ func newRealFleet(t *testing.T, seed, number uint64) *realFleet {
 		API: &rest.Config{Host: "http://world", Transport: f}, QPS: 1e6, Burst: 1e6, CheckPeriod: 10 * time.Second,
 		GracePeriod: time.Second, BackoffLimit: time.Duration(f.random.IntN(2)) * time.Minute,
 		FanOut:  FanOutOptions{Gradual: !f.chance(4), Limit: 1 + f.random.IntN(6)},
-		Configs: []catalog.ConfigKind{catalog.ConfigMap}, Log: slog.New(slog.NewTextHandler(&f.logged, nil)),
+		Configs: []names.ConfigKind{names.ConfigMap}, Log: slog.New(slog.NewTextHandler(&f.logged, nil)),
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +154,7 @@ func (f *realFleet) wasPatched(r *http.Request) (pause time.Duration) {
 	if !f.chance(30) {
 		return 0
 	}
-	f.write(name, func(d *appsv1.Deployment) { delete(d.Annotations, catalog.EnabledAnnotation) })
+	f.write(name, func(d *appsv1.Deployment) { delete(d.Annotations, annotation.EnabledAnnotation) })
 	return 800 * time.Millisecond
 }
 
@@ -161,7 +162,7 @@ func (f *realFleet) wasPatched(r *http.Request) (pause time.Duration) {
 // content.
 func (f *realFleet) rollOut(name string) {
 	d := f.deployments[name]
-	restart := d.Spec.Template.Annotations[catalog.TimestampAnnotation]
+	restart := d.Spec.Template.Annotations[annotation.TimestampAnnotation]
 	if d.Labels["rolled-out"] == restart {
 		return
 	}

@@ -23,7 +23,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
 
@@ -49,10 +50,10 @@ type world struct {
 
 func newWorld(t testing.TB) *world {
 	t.Helper()
-	return newWorldWith(t, catalog.OptInRules{})
+	return newWorldWith(t, optin.Rules{})
 }
 
-func newWorldWith(t testing.TB, rules catalog.OptInRules) *world {
+func newWorldWith(t testing.TB, rules optin.Rules) *world {
 	t.Helper()
 	return newWorldOf(t, Options{OptIns: rules})
 }
@@ -103,7 +104,7 @@ func (w *world) meta(name string) metav1.ObjectMeta {
 // of Secrets, whose names begin with an s.
 func (w *world) deployment(name string, configs ...string) *appsv1.Deployment {
 	d := &appsv1.Deployment{ObjectMeta: w.meta(name), Spec: appsv1.DeploymentSpec{Selector: &metav1.LabelSelector{}}}
-	d.Annotations = map[string]string{catalog.EnabledAnnotation: catalog.Enabled}
+	d.Annotations = map[string]string{annotation.EnabledAnnotation: annotation.Enabled}
 	container := corev1.Container{Name: "app"}
 	for _, config := range configs {
 		var from corev1.EnvFromSource
@@ -119,7 +120,7 @@ func (w *world) deployment(name string, configs ...string) *appsv1.Deployment {
 }
 
 // reduce reduces an object as the watch of its kind does.
-func reduce(object any, rules *catalog.OptInRules) (*observation, error) {
+func reduce(object any, rules *optin.Rules) (*observation, error) {
 	for _, k := range configKinds {
 		if _, isOne := k.read(object); isOne {
 			return k.reduce(object, rules)
@@ -234,7 +235,7 @@ func (w *world) hangingPods(namespace string) (pods []corev1.Pod) {
 		if d.Namespace != namespace || !slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Reason == "ProgressDeadlineExceeded" }) {
 			continue
 		}
-		began, _ := time.Parse(time.RFC3339Nano, d.Spec.Template.Annotations[catalog.TimestampAnnotation])
+		began, _ := time.Parse(time.RFC3339Nano, d.Spec.Template.Annotations[annotation.TimestampAnnotation])
 		started := corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.Time{Time: began}}}
 		pods = append(pods, corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
@@ -277,9 +278,9 @@ func (w *world) patch(d *appsv1.Deployment, body io.Reader) (*http.Response, err
 	}
 	patched.ResourceVersion = w.nextVersion()
 	patched.ManagedFields = []metav1.ManagedFieldsEntry{{
-		Manager: catalog.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: time.Now()},
+		Manager: annotation.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &metav1.Time{Time: time.Now()},
 		FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fmt.Sprintf(`{"f:metadata":{"f:annotations":{"f:%s":{},"f:%s":{}}}}`,
-			catalog.ChecksumsAnnotation, catalog.BasisAnnotation)),
+			annotation.ChecksumsAnnotation, annotation.BasisAnnotation)),
 	}}
 	w.deployments[nameOf(d)] = patched
 	if happen := w.patched; happen != nil {

@@ -10,7 +10,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -18,18 +20,18 @@ import (
 type workloadWriter struct {
 	apps  rest.Interface
 	kinds customKinds
-	rules *catalog.OptInRules
+	rules *optin.Rules
 }
 
 // patch sends a JSON merge patch and returns the reduced answer, even with the error of a
 // patch that was accepted without effect.
-func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patch *workloadPatch) (*observation, error) {
+func (w workloadWriter) patch(ctx context.Context, ref names.WorkloadRef, patch *workloadPatch) (*observation, error) {
 	kind := w.kinds.row(ref.Kind)
 	body, err := kind.encode(patch)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	options := &metav1.PatchOptions{FieldManager: catalog.FieldManager}
+	options := &metav1.PatchOptions{FieldManager: annotation.FieldManager}
 	after, err := w.clientOf(kind).Patch(types.MergePatchType).
 		Namespace(ref.Namespace).
 		Resource(kind.resource).
@@ -59,7 +61,7 @@ func (w workloadWriter) patch(ctx context.Context, ref catalog.WorkloadRef, patc
 }
 
 // get reads a workload and returns it reduced.
-func (w workloadWriter) get(ctx context.Context, ref catalog.WorkloadRef) (*observation, error) {
+func (w workloadWriter) get(ctx context.Context, ref names.WorkloadRef) (*observation, error) {
 	kind := w.kinds.row(ref.Kind)
 	object, err := w.clientOf(kind).Get().
 		Namespace(ref.Namespace).

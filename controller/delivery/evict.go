@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // Evicted is a pod to evict.
@@ -26,7 +27,7 @@ type Left struct {
 	// Earlier is how many pods from before the restart are left, without those that terminate.
 	Earlier int32
 
-	workload    *catalog.Workload
+	workload    *workload.Workload
 	live        int32
 	terminating bool
 	unready     bool // a pod that is younger than the restart
@@ -34,13 +35,13 @@ type Left struct {
 }
 
 // LeftOf returns what is left to do for the restart of a workload without any pods.
-func LeftOf(w *catalog.Workload) *Left { return &Left{workload: w} }
+func LeftOf(w *workload.Workload) *Left { return &Left{workload: w} }
 
 // Add takes in a pod that the workload, or one of its revisions, controls. It does not keep the pod.
 func (l *Left) Add(pod *corev1.Pod) {
 	isReady := IsReady(pod)
 	switch {
-	case catalog.HasFinished(pod):
+	case decide.HasFinished(pod):
 		return
 	case pod.DeletionTimestamp != nil:
 		l.terminating = true
@@ -143,7 +144,7 @@ func (l *Left) nextByOwner() Step {
 
 // Evicting returns the status of a workload that has this many pods from before its restart by eviction, which count
 // as pods of an earlier template.
-func Evicting(w *catalog.Workload, earlier int32) catalog.Rollout {
+func Evicting(w *workload.Workload, earlier int32) workload.Rollout {
 	status := w.Rollout
 	if w.RestartsItself() {
 		status = ofAnyTemplate(status)
@@ -154,7 +155,7 @@ func Evicting(w *catalog.Workload, earlier int32) catalog.Rollout {
 
 // ofAnyTemplate returns a status in which it does not matter from which template the pods are: a workload's own controller
 // replaces those of all templates, also between two steps of a canary.
-func ofAnyTemplate(status catalog.Rollout) catalog.Rollout {
+func ofAnyTemplate(status workload.Rollout) workload.Rollout {
 	status.Updated, status.Outdated = status.Updated+max(status.Outdated, 0), 0
 	status.Waits, status.GaveUp, status.Aborted = false, false, false
 	return status

@@ -11,15 +11,17 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	catalogpolicy "kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
 // evicting is a workload whose restart by eviction was recorded at noon.
-func evicting(status catalog.Rollout) *catalog.Workload {
-	return &catalog.Workload{
-		Rollout: status, Policy: &catalog.WorkloadPolicy{Method: catalog.ByEviction},
-		Applied: catalog.AppliedState{Trusted: true}, Evict: uint32(noon.Unix()), //nolint:gosec // a time of this century
+func evicting(status workload.Rollout) *workload.Workload {
+	return &workload.Workload{
+		Rollout: status, Policy: &catalogpolicy.WorkloadPolicy{Method: catalogpolicy.ByEviction},
+		Applied: record.AppliedState{Trusted: true}, Evict: uint32(noon.Unix()), //nolint:gosec // a time of this century
 	}
 }
 
@@ -45,7 +47,7 @@ func finished(pod *corev1.Pod) *corev1.Pod {
 	return pod
 }
 
-func nextOf(w *catalog.Workload, pods ...*corev1.Pod) (delivery.Step, int32) {
+func nextOf(w *workload.Workload, pods ...*corev1.Pod) (delivery.Step, int32) {
 	left := delivery.LeftOf(w)
 	for _, pod := range pods {
 		left.Add(pod)
@@ -61,7 +63,7 @@ func TestWhichPodIsEvictedNext(t *testing.T) {
 	unseen := whole
 	unseen.Observed = false
 	for name, test := range map[string]struct {
-		status  catalog.Rollout
+		status  workload.Rollout
 		pods    []*corev1.Pod
 		want    string // the pod, or what is waited for
 		earlier int32
@@ -98,7 +100,7 @@ func TestWhichPodIsEvictedNext(t *testing.T) {
 }
 
 func TestAWorkloadThatWantsNoPodsIsLeftToItsController(t *testing.T) {
-	w := evicting(catalog.Rollout{Observed: true})
+	w := evicting(workload.Rollout{Observed: true})
 	w.Idle = true
 	if step, _ := nextOf(w, madeAt(-60, false)); step.Wait != "it wants no pods" {
 		t.Errorf("the next step is %+v", step)
@@ -120,7 +122,7 @@ type town struct {
 	wanted int
 	pods   []*corev1.Pod
 	made   int // pods so far
-	status catalog.Rollout
+	status workload.Rollout
 	seen   float64 // since when the present process knows the restart
 
 	evicted map[types.UID]bool
@@ -151,7 +153,7 @@ func (w *town) sync() {
 	for _, pod := range alive[min(len(alive), w.wanted):] {
 		terminating(pod)
 	}
-	w.status = catalog.Rollout{Wanted: int32(w.wanted), Updated: int32(max(w.wanted, len(alive))), Observed: true} //nolint:gosec // few
+	w.status = workload.Rollout{Wanted: int32(w.wanted), Updated: int32(max(w.wanted, len(alive))), Observed: true} //nolint:gosec // few
 	for _, pod := range w.pods {
 		if isAlive(pod) && isReady(pod) {
 			w.status.Available++
@@ -169,7 +171,7 @@ func (w *town) settle() {
 
 // act is what our controller does, and reports whether the restart is over.
 func (w *town) act(t *rapid.T) (isOver bool) {
-	if at(w.now).Sub(at(w.seen)) < catalog.EvictionDelay {
+	if at(w.now).Sub(at(w.seen)) < workload.EvictionDelay {
 		return false
 	}
 	workload := evicting(w.status)
@@ -266,12 +268,12 @@ func TestARestartWhosePodsMayNotBeEvictedSaysNothingAboutTheContent(t *testing.T
 
 func TestAnotherRecordEndsARestartByEviction(t *testing.T) {
 	for name, test := range map[string]struct {
-		change func(*catalog.Workload)
+		change func(*workload.Workload)
 		want   delivery.Verdict
 	}{
-		"another restart":           {func(w *catalog.Workload) { w.Evict++ }, delivery.Neutral},
-		"the record was undone":     {func(w *catalog.Workload) { w.Applied.Trusted = false }, delivery.Neutral},
-		"a record without restarts": {func(w *catalog.Workload) { w.Evict = 0 }, delivery.Rolling},
+		"another restart":           {func(w *workload.Workload) { w.Evict++ }, delivery.Neutral},
+		"the record was undone":     {func(w *workload.Workload) { w.Applied.Trusted = false }, delivery.Neutral},
+		"a record without restarts": {func(w *workload.Workload) { w.Evict = 0 }, delivery.Rolling},
 	} {
 		s := evictionOf(true)
 		test.change(&s.workload)
@@ -297,7 +299,7 @@ func TestAnotherProcessFollowsARestartByEvictionUntilAllPodsAreReplaced(t *testi
 
 // restartedByOwner is a workload whose restart was recorded at noon, and whose own controller replaces its pods. Its spec
 // asks for that at some seconds after noon, or not if they are 0.
-func restartedByOwner(status catalog.Rollout, own catalog.OwnRestart, seconds float64) *catalog.Workload {
+func restartedByOwner(status workload.Rollout, own workload.OwnRestart, seconds float64) *workload.Workload {
 	status.OwnRestart = own
 	w := evicting(status)
 	if seconds > 0 {
@@ -314,9 +316,9 @@ func TestWhatAWorkloadIsAskedForWhoseOwnControllerReplacesThePods(t *testing.T) 
 	aborted.Updated, aborted.Outdated, aborted.GaveUp = 0, 3, true
 	unseen.Observed = false
 	lacking.Available = 2
-	const replaces, ended = catalog.ReplacesPods, catalog.HasReplacedPods
+	const replaces, ended = workload.ReplacesPods, workload.HasReplacedPods
 	for name, test := range map[string]struct {
-		workload *catalog.Workload
+		workload *workload.Workload
 		pods     []*corev1.Pod
 		want     delivery.Step
 	}{
@@ -343,7 +345,7 @@ func TestWhatAWorkloadIsAskedForWhoseOwnControllerReplacesThePods(t *testing.T) 
 // Between two steps of a canary, pods of both templates are replaced.
 func TestARestartByTheOwnControllerIsDeliveredBetweenTwoSteps(t *testing.T) {
 	between := whole
-	between.Updated, between.Outdated, between.Waits, between.GaveUp, between.OwnRestart = 1, 2, true, true, catalog.ReplacesPods
+	between.Updated, between.Outdated, between.Waits, between.GaveUp, between.OwnRestart = 1, 2, true, true, workload.ReplacesPods
 	s := &story{workload: *evicting(delivery.Evicting(evicting(between), 3))}
 	s.restart = delivery.Begin(&s.workload, true, noon)
 	for earlier := range int32(3) {

@@ -8,7 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // Condition is how a pod is, as far as it says something about the restart that created it. Of
@@ -67,13 +68,13 @@ var (
 
 // SightOf judges a pod at the given time, after a restart for these configs; none if it is not known for which. A pod
 // that terminates or has finished is fine, unless no kubelet ends it. What it returns shares memory with the pod.
-func SightOf(pod *corev1.Pod, causes []catalog.ConfigRef, now time.Time) Sight {
+func SightOf(pod *corev1.Pod, causes []names.ConfigRef, now time.Time) Sight {
 	worst := Sight{Pod: pod.Name}
 	switch {
 	case pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > terminationDelay:
 		worst.Condition, worst.Reason = Blocked, "it does not terminate"
 		return worst
-	case catalog.HasFinished(pod):
+	case decide.HasFinished(pod):
 		return Sight{}
 	case pod.DeletionTimestamp != nil:
 		return Sight{IsLeaving: true}
@@ -99,7 +100,7 @@ func SightOf(pod *corev1.Pod, causes []catalog.ConfigRef, now time.Time) Sight {
 // may still be there.
 const terminationDelay = 30 * time.Second
 
-func conditionOfContainer(status *corev1.ContainerStatus, causes []catalog.ConfigRef) (Condition, string) {
+func conditionOfContainer(status *corev1.ContainerStatus, causes []names.ConfigRef) (Condition, string) {
 	waiting := status.State.Waiting
 	switch {
 	case waiting != nil && waiting.Reason == configError && isAboutOthers(waiting.Message, causes):
@@ -139,14 +140,14 @@ var (
 // isAboutOthers reports whether the kubelet's message about a container names configs, and none of these, or says that the
 // kubelet has read none yet. A message that names none may well be about their content, such as the path that a subPath
 // gets from a variable: if it is not, the next workload would fail just the same.
-func isAboutOthers(message string, causes []catalog.ConfigRef) bool {
+func isAboutOthers(message string, causes []names.ConfigRef) bool {
 	named := namedConfig.FindAllStringSubmatch(message, -1)
 	if len(causes) == 0 || len(named) == 0 {
 		return strings.HasPrefix(message, unreadYet)
 	}
 	return !slices.ContainsFunc(named, func(n []string) bool {
 		kind, name := n[1]+n[3], n[2]+n[4]
-		return slices.ContainsFunc(causes, func(config catalog.ConfigRef) bool {
+		return slices.ContainsFunc(causes, func(config names.ConfigRef) bool {
 			return config.Name == name && config.Kind.IsSecret() == strings.EqualFold(kind, "secret")
 		})
 	})

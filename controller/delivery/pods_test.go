@@ -6,7 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
@@ -35,7 +35,7 @@ func TestTheConditionOfAPod(t *testing.T) {
 		return of(running, status)
 	}
 	const started = "it has started and is not ready"
-	causes := []catalog.ConfigRef{{Kind: catalog.ConfigMap, Namespace: "default", Name: "web"}, {Kind: catalog.Secret, Namespace: "default", Name: "tls"}}
+	causes := []names.ConfigRef{{Kind: names.ConfigMap, Namespace: "default", Name: "web"}, {Kind: names.Secret, Namespace: "default", Name: "tls"}}
 	for name, test := range map[string]struct {
 		status corev1.PodStatus
 		want   delivery.Condition

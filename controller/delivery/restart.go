@@ -3,7 +3,8 @@ package delivery
 import (
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // Verdict is what became of a restart.
@@ -52,8 +53,8 @@ type Restart struct {
 	// Timestamp is the restart timestamp that the pod template got, and Template the fingerprint of
 	// the rest. Another one of either means that the restart is over.
 	Timestamp string
-	Template  catalog.Fingerprint
-	// Evict is [catalog.Workload.Evict]. If it is not 0, the restart is one by eviction, the timestamp is that of an
+	Template  record.Fingerprint
+	// Evict is [workload.Workload.Evict]. If it is not 0, the restart is one by eviction, the timestamp is that of an
 	// earlier restart, and the statuses to judge are those that [Evicting] returns.
 	Evict uint32
 	// Held is why no pod may be evicted, whatever the pods do; empty if one may.
@@ -68,7 +69,7 @@ type Restart struct {
 }
 
 // Begin returns the restart of a workload with this pod template, which began at the given time.
-func Begin(w *catalog.Workload, wasWhole bool, at time.Time) *Restart {
+func Begin(w *workload.Workload, wasWhole bool, at time.Time) *Restart {
 	return &Restart{Timestamp: w.Timestamp, Template: w.Template, Evict: w.Evict, WasWhole: wasWhole, progressed: at, pause: firstAsk}
 }
 
@@ -82,7 +83,7 @@ const (
 
 // Resumes reports whether the restart of a workload may still be under way, and when it began, for a
 // process that did not make it. If the clock of the other process was ahead, the restart began at the latest now.
-func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time, isRolling bool) {
+func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Time, isRolling bool) {
 	began, err := time.Parse(time.RFC3339Nano, w.Timestamp)
 	isOurs := !began.Before(w.Applied.Written) || len(w.Applied.RestartedFor) > 0 // which a later record keeps
 	if evicted, isByEviction := w.EvictedAt(); isByEviction {
@@ -105,7 +106,7 @@ func Resumes(w *catalog.Workload, policy Policy, now time.Time) (began time.Time
 
 // judged returns a workload with the status to judge. The workload's own controller, if that replaces the pods, replaces
 // those of all templates.
-func (r *Restart) judged(w *catalog.Workload) *catalog.Workload {
+func (r *Restart) judged(w *workload.Workload) *workload.Workload {
 	if r.Evict == 0 || w.Evict > 0 || !w.RestartsItself() { // as long as pods are left, it has the status that Evicting returns
 		return w
 	}
@@ -115,7 +116,7 @@ func (r *Restart) judged(w *catalog.Workload) *catalog.Workload {
 }
 
 // Look judges by the status.
-func (r *Restart) Look(w *catalog.Workload, policy Policy, now time.Time) Judgement {
+func (r *Restart) Look(w *workload.Workload, policy Policy, now time.Time) Judgement {
 	w = r.judged(w)
 	if reason := r.end(w); reason != "" {
 		return Judgement{Verdict: Neutral, Reason: reason}
@@ -135,7 +136,7 @@ func (r *Restart) Look(w *catalog.Workload, policy Policy, now time.Time) Judgem
 }
 
 // end returns why the restart is over whatever its pods do, empty if it is not.
-func (r *Restart) end(w *catalog.Workload) string {
+func (r *Restart) end(w *workload.Workload) string {
 	switch {
 	case w.Timestamp != r.Timestamp || w.Template != r.Template:
 		return "its pod template has changed since"
@@ -145,7 +146,7 @@ func (r *Restart) end(w *catalog.Workload) string {
 		return "it is being deleted"
 	case w.Idle:
 		return "it wants no pods"
-	case w.Hold != catalog.NoHold:
+	case w.Hold != workload.NoHold:
 		return "its pods do not restart by themselves"
 	}
 	return ""
@@ -153,12 +154,12 @@ func (r *Restart) end(w *catalog.Workload) string {
 
 // isRecordedBy reports whether the record of a workload is still that of the restart by eviction. It need not name the
 // restart any more once all pods are replaced.
-func (r *Restart) isRecordedBy(w *catalog.Workload) bool {
+func (r *Restart) isRecordedBy(w *workload.Workload) bool {
 	return w.Applied.Trusted && (w.Evict == r.Evict || w.Evict == 0)
 }
 
 // IsOf reports whether the restart is the last one of a workload.
-func (r *Restart) IsOf(w *catalog.Workload) bool {
+func (r *Restart) IsOf(w *workload.Workload) bool {
 	return r.Timestamp == w.Timestamp && r.Evict == w.Evict
 }
 
@@ -184,7 +185,7 @@ func (p Policy) Recovery() time.Duration { return max(p.Soak, recoverySoak) }
 const recoverySoak = 30 * time.Second
 
 // LookAfterFailure judges whether the pods run after all, given the status after a restart that failed.
-func (r *Restart) LookAfterFailure(w *catalog.Workload, policy Policy, now time.Time) Judgement {
+func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time.Time) Judgement {
 	w = r.judged(w)
 	if reason := r.end(w); reason != "" {
 		return Judgement{Verdict: Neutral, Reason: reason}
@@ -214,7 +215,7 @@ type progress struct {
 }
 
 // with returns how far the rollout has come, given its status.
-func (p progress) with(status catalog.Rollout) progress {
+func (p progress) with(status workload.Rollout) progress {
 	switch {
 	case !status.Observed:
 		return p
@@ -228,7 +229,7 @@ func (p progress) with(status catalog.Rollout) progress {
 }
 
 // note notes a status.
-func (r *Restart) note(status catalog.Rollout, now time.Time) {
+func (r *Restart) note(status workload.Rollout, now time.Time) {
 	if best := r.best.with(status); best != r.best || status.Waits {
 		r.best, r.progressed, r.pause = best, now, firstAsk
 	}
@@ -243,7 +244,7 @@ func (r *Restart) note(status catalog.Rollout, now time.Time) {
 // LookAtPods judges after [AskPods], given what the pods show. Pods of an earlier template only count if they are
 // blocked or leave. That nothing happens is a failure only if a container has started, since no other one has read any
 // config. It is one, too, if what is missing says so: a key without which no container can start.
-func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, seen Sight, missing string, now time.Time) Judgement {
+func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, missing string, now time.Time) Judgement {
 	w = r.judged(w)
 	stuck, hasEnded := r.isStuck(w, policy, now)
 	switch {
@@ -272,7 +273,7 @@ func (r *Restart) LookAtPods(w *catalog.Workload, policy Policy, seen Sight, mis
 }
 
 // askAgain reads the pods again after twice the time without progress.
-func (r *Restart) askAgain(w *catalog.Workload, policy Policy, now time.Time) Judgement {
+func (r *Restart) askAgain(w *workload.Workload, policy Policy, now time.Time) Judgement {
 	stalled := now.Sub(r.progressed)
 	for r.pause <= stalled {
 		r.pause *= 2
@@ -293,12 +294,12 @@ func (r *Restart) failed(reason string, seen Sight) Judgement {
 
 // gaveUp reports whether the controller of a workload has given up this rollout, and not one before it. If the pods show
 // how it goes, none may be left of it.
-func (r *Restart) gaveUp(w *catalog.Workload) bool {
+func (r *Restart) gaveUp(w *workload.Workload) bool {
 	return w.Rollout.GaveUp && (w.Rollout.Observed || w.Rollout.ByPods && r.best.observed)
 }
 
 // isStuck reports whether a rollout has made no progress for too long, and how that is known.
-func (r *Restart) isStuck(w *catalog.Workload, policy Policy, now time.Time) (how string, isStuck bool) {
+func (r *Restart) isStuck(w *workload.Workload, policy Policy, now time.Time) (how string, isStuck bool) {
 	deadline := policy.deadline(w)
 	switch {
 	case r.gaveUp(w) && w.Ref.Kind.IsCustom():
@@ -314,6 +315,6 @@ func (r *Restart) isStuck(w *catalog.Workload, policy Policy, now time.Time) (ho
 }
 
 // deadline returns how long a workload may make no progress.
-func (p Policy) deadline(w *catalog.Workload) time.Duration {
+func (p Policy) deadline(w *workload.Workload) time.Duration {
 	return max(p.Deadline, time.Duration(w.Rollout.Deadline)*time.Second)
 }

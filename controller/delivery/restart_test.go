@@ -6,22 +6,23 @@ import (
 
 	"pgregory.net/rapid"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 )
 
 var (
 	noon   = time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)
 	policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
-	whole  = catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true}
-	begun  = catalog.Rollout{Wanted: 3, Updated: 1, Outdated: 3, Available: 3, Observed: true}
+	whole  = workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true}
+	begun  = workload.Rollout{Wanted: 3, Updated: 1, Outdated: 3, Available: 3, Observed: true}
 )
 
 func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * float64(time.Second))) }
 
 // story is a restart of a workload that began at noon.
 type story struct {
-	workload  catalog.Workload
+	workload  workload.Workload
 	restart   *delivery.Restart
 	condition delivery.Condition
 	why       string
@@ -31,7 +32,7 @@ type story struct {
 }
 
 func begin(wasWhole bool) *story {
-	s := &story{workload: catalog.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun}}
+	s := &story{workload: workload.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun}}
 	s.restart = delivery.Begin(&s.workload, wasWhole, noon)
 	return s
 }
@@ -110,7 +111,7 @@ func TestARestartFails(t *testing.T) {
 		"its controller took back pods that alone show it": {
 			func(s *story) {
 				s.workload.Ref.Kind = "deploymentconfigs.v1.apps.openshift.io"
-				s.workload.Rollout = catalog.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Aborted: true}
+				s.workload.Rollout = workload.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Aborted: true}
 			}, delivery.Fine, "", 3, "its controller has aborted the rollout"},
 		"no progress": {
 			func(*story) {}, delivery.Hanging, "it hangs", 601, "no progress for 10m0s: it hangs"},
@@ -143,11 +144,11 @@ func TestALongerDeadlineOfTheWorkloadIsWaitedFor(t *testing.T) {
 }
 
 func TestWhatSaysNothingAboutTheContentIsNeutral(t *testing.T) {
-	for want, change := range map[string]func(*catalog.Workload){
-		"its pod template has changed since":    func(w *catalog.Workload) { w.Template = catalog.Fingerprint{1} },
-		"its pods do not restart by themselves": func(w *catalog.Workload) { w.Hold = catalog.Paused },
-		"it wants no pods":                      func(w *catalog.Workload) { w.Idle = true },
-		"it is being deleted":                   func(w *catalog.Workload) { w.Deleting = true },
+	for want, change := range map[string]func(*workload.Workload){
+		"its pod template has changed since":    func(w *workload.Workload) { w.Template = record.Fingerprint{1} },
+		"its pods do not restart by themselves": func(w *workload.Workload) { w.Hold = workload.Paused },
+		"it wants no pods":                      func(w *workload.Workload) { w.Idle = true },
+		"it is being deleted":                   func(w *workload.Workload) { w.Deleting = true },
 	} {
 		s := begin(true)
 		change(&s.workload)
@@ -228,7 +229,7 @@ func TestPodsAreReadLessAndLessOftenWithoutProgress(t *testing.T) {
 func TestAnotherProcessFollowsARestartThatMayBeUnderWay(t *testing.T) {
 	for name, test := range map[string]struct {
 		timestamp string
-		rollout   catalog.Rollout
+		rollout   workload.Rollout
 		now       float64
 		want      bool
 	}{
@@ -242,7 +243,7 @@ func TestAnotherProcessFollowsARestartThatMayBeUnderWay(t *testing.T) {
 		"never":                   {"", begun, 5, false},
 		"not a time":              {"now", begun, 5, false},
 	} {
-		w := catalog.Workload{Timestamp: test.timestamp, Rollout: test.rollout, Applied: catalog.AppliedState{Trusted: true}}
+		w := workload.Workload{Timestamp: test.timestamp, Rollout: test.rollout, Applied: record.AppliedState{Trusted: true}}
 		began, got := delivery.Resumes(&w, policy, at(test.now))
 		if got != test.want || got && !began.Equal(noon) {
 			t.Errorf("%s: %t since %v", name, got, began)
@@ -251,12 +252,12 @@ func TestAnotherProcessFollowsARestartThatMayBeUnderWay(t *testing.T) {
 }
 
 func TestARestartThatIsNotOfTheRecordIsNotFollowedByAnotherProcess(t *testing.T) {
-	for name, change := range map[string]func(*catalog.Workload){
-		"a release followed":           func(w *catalog.Workload) { w.Applied.Trusted = false },
-		"it was reverted":              func(w *catalog.Workload) { w.Applied.Reverted = &catalog.Revert{} },
-		"it was complete at some time": func(w *catalog.Workload) { w.Rollout.Completed = true },
+	for name, change := range map[string]func(*workload.Workload){
+		"a release followed":           func(w *workload.Workload) { w.Applied.Trusted = false },
+		"it was reverted":              func(w *workload.Workload) { w.Applied.Reverted = &record.Revert{} },
+		"it was complete at some time": func(w *workload.Workload) { w.Rollout.Completed = true },
 	} {
-		w := catalog.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun, Applied: catalog.AppliedState{Trusted: true}}
+		w := workload.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun, Applied: record.AppliedState{Trusted: true}}
 		change(&w)
 		if _, got := delivery.Resumes(&w, policy, at(120)); got {
 			t.Errorf("%s: it is followed", name)
@@ -266,8 +267,8 @@ func TestARestartThatIsNotOfTheRecordIsNotFollowedByAnotherProcess(t *testing.T)
 
 // The pods ran for a moment before they crashed, and the former leader did not live to see it.
 func TestARestartThatBreaksAroundATakeoverIsFollowed(t *testing.T) {
-	broken := catalog.Rollout{Wanted: 3, Updated: 3, Observed: true, Completed: true}
-	w := catalog.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: broken, Applied: catalog.AppliedState{Trusted: true}}
+	broken := workload.Rollout{Wanted: 3, Updated: 3, Observed: true, Completed: true}
+	w := workload.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: broken, Applied: record.AppliedState{Trusted: true}}
 	if _, got := delivery.Resumes(&w, policy, at(policy.Soak.Seconds()+59)); !got {
 		t.Error("it is not")
 	}
@@ -305,7 +306,7 @@ func TestARestartIsOverAtSomeTime(t *testing.T) {
 		count := rapid.Int32Range(0, 3)
 		for step := range 400 {
 			if step < 20 && rapid.Bool().Draw(t, "another status") {
-				s.workload.Rollout = catalog.Rollout{
+				s.workload.Rollout = workload.Rollout{
 					Wanted: 3, Updated: count.Draw(t, "updated"), Outdated: count.Draw(t, "outdated"), Available: count.Draw(t, "available"),
 					Observed: rapid.Bool().Draw(t, "observed"), GaveUp: rapid.Bool().Draw(t, "gave up"),
 				}
@@ -338,7 +339,7 @@ func TestARestartIsOverAtSomeTime(t *testing.T) {
 
 func TestThatAnEarlierRolloutWasAbortedSaysNothing(t *testing.T) {
 	s := begin(true)
-	s.workload.Rollout = catalog.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Aborted: true}
+	s.workload.Rollout = workload.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Aborted: true}
 	s.require(t, 3, delivery.Rolling, "")
 	s.workload.Rollout.GaveUp, s.workload.Rollout.Aborted = false, false // its controller begins
 	s.workload.Rollout.Updated, s.workload.Rollout.Observed = 1, true

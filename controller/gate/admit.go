@@ -3,7 +3,7 @@ package gate
 import (
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // Reason says what a restart waits for. The set is closed, because metrics have it as a label.
@@ -164,6 +164,6 @@ func hasPlace(free, own int) bool { return free > 0 && own <= free }
 // same moment belong to it; an edit of other keys begins another one. The moment is 0 for all edits
 // that no watch showed, such as those from before the process began to watch.
 type FanOut struct {
-	Config catalog.ConfigRef
-	Moment catalog.Sequence
+	Config names.ConfigRef
+	Moment names.Sequence
 }

@@ -6,12 +6,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 func TestTheFirstReasonInOrderIsTheAnswer(t *testing.T) {
 	halt := &Halt{ID: "h1"}
-	fanOut := FanOut{catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}, 7}
+	fanOut := FanOut{names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}, 7}
 	everything := Case{
 		Hold: "a freeze", Halt: halt, Missing: "configmap/c does not exist", Wait: time.Minute, Closed: "its window", Opens: start.Add(time.Hour), AfterWave: true, Standing: Well,
 		FanOuts:    []Tally{{FanOut: FanOut{Moment: 1}}, {FanOut: fanOut, InFlight: 1}},

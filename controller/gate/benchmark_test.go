@@ -5,7 +5,7 @@ import (
 	"runtime"
 	"testing"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // BenchmarkFanOut plays a fan-out to 10,000 readers through to the end: each asks once, waits, is woken, asks
@@ -34,7 +34,7 @@ func requestsOf(readers, configs int) []*Request {
 		for j := range configs {
 			// Some read one config only, so the fan-outs differ in how far they have come.
 			if j == 0 || i%10 > 0 {
-				requests[i].Causes = append(requests[i].Causes, causeOf(fmt.Sprint("c", j), catalog.Sequence(j+1)))
+				requests[i].Causes = append(requests[i].Causes, causeOf(fmt.Sprint("c", j), names.Sequence(j+1)))
 			}
 		}
 	}
@@ -43,9 +43,9 @@ func requestsOf(readers, configs int) []*Request {
 
 // playFanOut returns how often the workloads asked.
 func playFanOut(b *testing.B, requests []*Request) (asked int) {
-	byRef := make(map[catalog.WorkloadRef]*Request, len(requests))
+	byRef := make(map[names.WorkloadRef]*Request, len(requests))
 	queue := make([]*Request, 0, len(requests))
-	l := New(gradual(50), func(ref catalog.WorkloadRef) { queue = append(queue, byRef[ref]) })
+	l := New(gradual(50), func(ref names.WorkloadRef) { queue = append(queue, byRef[ref]) })
 	for _, r := range requests {
 		byRef[r.Workload] = r
 		queue = append(queue, r)
@@ -75,7 +75,7 @@ func BenchmarkWaiting(b *testing.B) {
 	requests := requestsOf(waiting, 1)
 	for b.Loop() {
 		before := heapSize()
-		l := New(gradual(50), func(catalog.WorkloadRef) {})
+		l := New(gradual(50), func(names.WorkloadRef) {})
 		for _, r := range requests {
 			l.Ask(r, start)
 		}

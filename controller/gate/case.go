@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // Explain returns what [Ledger.Ask] would answer, and changes nothing.
@@ -53,7 +53,7 @@ func (l *Ledger) takesPlace(r *Request) bool {
 }
 
 // expects reports whether a workload is expected to go first for a config.
-func (f *first) expects(ref catalog.WorkloadRef, config catalog.ConfigRef) bool {
+func (f *first) expects(ref names.WorkloadRef, config names.ConfigRef) bool {
 	_, isExpected := f.by[ref][config]
 	return isExpected
 }

@@ -4,7 +4,7 @@ import (
 	"iter"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // Progress is how far a fan-out has come.
@@ -48,7 +48,7 @@ func (l *Ledger) Progress() iter.Seq[Progress] {
 }
 
 // ProgressOf does so for the fan-outs of one config.
-func (l *Ledger) ProgressOf(config catalog.ConfigRef) iter.Seq[Progress] {
+func (l *Ledger) ProgressOf(config names.ConfigRef) iter.Seq[Progress] {
 	return func(yield func(Progress) bool) {
 		for f := range l.byConfig[config] {
 			if !yield(f.progress()) {
@@ -85,7 +85,7 @@ func (l *Ledger) finish(f *fanOut) {
 }
 
 // Due returns how many restarts of the fan-outs of a config wait.
-func (l *Ledger) Due(config catalog.ConfigRef) int {
+func (l *Ledger) Due(config names.ConfigRef) int {
 	due := 0
 	for f := range l.byConfig[config] {
 		due += f.waiting - f.twice

@@ -5,7 +5,9 @@ import (
 	"iter"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 )
 
 // HoldEntry is the entry of the ConfigMap of halts that holds all restarts. Only people write it.
@@ -26,7 +28,7 @@ func ReadEntries(data map[string]string) Entries {
 	entries := Entries{Unread: make(map[string]string)}
 	for name, text := range data {
 		if name == HoldEntry {
-			entries.Hold = catalog.ReasonOf(text)
+			entries.Hold = policy.ReasonOf(text)
 			continue
 		}
 		records, err := ParseHaltRecords(text)
@@ -45,19 +47,19 @@ func ReadEntries(data map[string]string) Entries {
 }
 
 // ResumeCommand returns the command that ends a halt of a config, or what to do instead.
-func ResumeCommand(config catalog.ConfigRef, id string) string {
+func ResumeCommand(config names.ConfigRef, id string) string {
 	if IsGroup(config) || config.Kind.IsPerPod() { // no annotation of these is read
 		return fmt.Sprintf("removing its entry %s from the ConfigMap of halts", EntryOf(config.String()))
 	}
 	source := config.Source() // whose owner decides
-	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", source.Namespace, source.NameWithin(), catalog.ResumeAnnotation, id)
+	return fmt.Sprintf("kubectl annotate --overwrite -n %s %s %s=%s", source.Namespace, source.NameWithin(), annotation.ResumeAnnotation, id)
 }
 
 // ProblemOfResume describes why the id in an annotation of a config resumes nothing although restarts for the config are
 // halted; empty if they are not, if the id is that of a halt, or if it was set before the halt began: then it is that of an earlier
 // one, probably. The time is zero if it is not known. The halts are those of the config, also under its names in other
 // namespaces, and those of its group.
-func ProblemOfResume(ref catalog.ConfigRef, id string, set time.Time, halts iter.Seq[*Halt]) string {
+func ProblemOfResume(ref names.ConfigRef, id string, set time.Time, halts iter.Seq[*Halt]) string {
 	if id == "" {
 		return ""
 	}
@@ -76,5 +78,5 @@ func ProblemOfResume(ref catalog.ConfigRef, id string, set time.Time, halts iter
 		return ""
 	}
 	return fmt.Sprintf("annotation %s: %.40q ends no halt of this config. To end the halt %s: %s",
-		catalog.ResumeAnnotation, id, active.ID, ResumeCommand(active.Config, active.ID))
+		annotation.ResumeAnnotation, id, active.ID, ResumeCommand(active.Config, active.ID))
 }

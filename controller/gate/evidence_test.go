@@ -3,7 +3,7 @@ package gate
 import (
 	"testing"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 func TestTheCommandThatShowsAFailureIsSafeToPaste(t *testing.T) {
@@ -28,8 +28,8 @@ func TestTheCommandThatShowsAFailureIsSafeToPaste(t *testing.T) {
 
 func TestNobodyIsSentToAPodThatTheyMayNotSee(t *testing.T) {
 	h := Halt{
-		Config: GroupOf(catalog.ConfigMap, "ca"), Evidence: Evidence{"web-1", "app", true},
-		Failed: []catalog.WorkloadRef{{Kind: catalog.Deployment, Namespace: "a", Name: "web"}},
+		Config: GroupOf(names.ConfigMap, "ca"), Evidence: Evidence{"web-1", "app", true},
+		Failed: []names.WorkloadRef{{Kind: names.Deployment, Namespace: "a", Name: "web"}},
 	}
 	if got := h.Command(); got != "" {
 		t.Errorf("of a group: %q", got)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // fanOut counts what the restarts of one fan-out are doing.
@@ -25,7 +26,7 @@ type fanOut struct {
 	// unserved are the workloads that have no restart in the fan-out any more, because theirs ended in another way, or
 	// never began. One that is tried again is no longer among them. unlisted counts those beyond maxUnserved, one of which
 	// may count repeatedly.
-	unserved   map[catalog.WorkloadRef]struct{}
+	unserved   map[names.WorkloadRef]struct{}
 	unlisted   int
 	kept       catalog.Counts[string] // how many are unserved of all fan-outs, by namespace; the ledger's
 	slotsTaken int                    // restarts in flight, and those that were called
@@ -99,9 +100,9 @@ func (f *fanOut) count(r *restart, sign int) {
 }
 
 // leaveOut notes that a workload has no restart in the fan-out any more, and did not get the content.
-func (f *fanOut) leaveOut(ref catalog.WorkloadRef) {
+func (f *fanOut) leaveOut(ref names.WorkloadRef) {
 	if f.unserved == nil {
-		f.unserved = make(map[catalog.WorkloadRef]struct{})
+		f.unserved = make(map[names.WorkloadRef]struct{})
 	}
 	_, isListed := f.unserved[ref]
 	switch {
@@ -115,7 +116,7 @@ func (f *fanOut) leaveOut(ref catalog.WorkloadRef) {
 }
 
 // forget forgets that a workload did not get the content, if it is listed.
-func (f *fanOut) forget(ref catalog.WorkloadRef) {
+func (f *fanOut) forget(ref names.WorkloadRef) {
 	if _, isListed := f.unserved[ref]; isListed {
 		delete(f.unserved, ref)
 		f.kept.Add(ref.Namespace, -1)
@@ -240,12 +241,12 @@ func (l *Ledger) NeedsCount(id FanOut) bool {
 
 // CountRunning takes in which workloads run with the content of a fan-out, whatever brought it to them, and which restarted
 // for it and do not run.
-func (l *Ledger) CountRunning(id FanOut, running []catalog.WorkloadRef, failed ...catalog.WorkloadRef) {
+func (l *Ledger) CountRunning(id FanOut, running []names.WorkloadRef, failed ...names.WorkloadRef) {
 	f := l.fanOuts[id]
 	if f == nil || f.isCounted {
 		return
 	}
-	isOther := func(ref catalog.WorkloadRef) bool {
+	isOther := func(ref names.WorkloadRef) bool {
 		m := l.members[ref]
 		return m == nil || !slices.Contains(m.fanOuts(), f)
 	}

@@ -3,38 +3,38 @@ package gate
 import (
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // first holds, for configs whose halted content was replaced, the workloads that the former content has
 // broken. It is not known yet whether a restart of them is due, and nobody else restarts for the config
 // until it is, because they show best whether the present content is right.
 type first struct {
-	of map[catalog.ConfigRef]*expected
-	by map[catalog.WorkloadRef]map[catalog.ConfigRef]struct{} // the configs for which each is expected
+	of map[names.ConfigRef]*expected
+	by map[names.WorkloadRef]map[names.ConfigRef]struct{} // the configs for which each is expected
 }
 
 type expected struct {
-	workloads map[catalog.WorkloadRef]struct{}
+	workloads map[names.WorkloadRef]struct{}
 	until     time.Time
 }
 
 func newFirst() first {
-	return first{of: make(map[catalog.ConfigRef]*expected), by: make(map[catalog.WorkloadRef]map[catalog.ConfigRef]struct{})}
+	return first{of: make(map[names.ConfigRef]*expected), by: make(map[names.WorkloadRef]map[names.ConfigRef]struct{})}
 }
 
 // GoFirst makes workloads go first in the fan-outs of a config. The others wait at most until the given time
 // for it to be known whether a restart of them is due.
-func (l *Ledger) GoFirst(config catalog.ConfigRef, workloads []catalog.WorkloadRef, until time.Time) {
+func (l *Ledger) GoFirst(config names.ConfigRef, workloads []names.WorkloadRef, until time.Time) {
 	l.first.drop(config)
 	if len(workloads) == 0 {
 		return
 	}
-	e := &expected{make(map[catalog.WorkloadRef]struct{}, len(workloads)), until}
+	e := &expected{make(map[names.WorkloadRef]struct{}, len(workloads)), until}
 	for _, ref := range workloads {
 		e.workloads[ref] = struct{}{}
 		if l.first.by[ref] == nil {
-			l.first.by[ref] = make(map[catalog.ConfigRef]struct{})
+			l.first.by[ref] = make(map[names.ConfigRef]struct{})
 		}
 		l.first.by[ref][config] = struct{}{}
 	}
@@ -42,7 +42,7 @@ func (l *Ledger) GoFirst(config catalog.ConfigRef, workloads []catalog.WorkloadR
 }
 
 // count returns how many workloads are expected to go first.
-func (f *first) count(config catalog.ConfigRef) int {
+func (f *first) count(config names.ConfigRef) int {
 	if e := f.of[config]; e != nil {
 		return len(e.workloads)
 	}
@@ -50,7 +50,7 @@ func (f *first) count(config catalog.ConfigRef) int {
 }
 
 // drop expects nobody any more for a config.
-func (f *first) drop(config catalog.ConfigRef) {
+func (f *first) drop(config names.ConfigRef) {
 	if e := f.of[config]; e != nil {
 		for ref := range e.workloads {
 			f.forget(ref, config)
@@ -59,7 +59,7 @@ func (f *first) drop(config catalog.ConfigRef) {
 	delete(f.of, config)
 }
 
-func (f *first) forget(ref catalog.WorkloadRef, config catalog.ConfigRef) {
+func (f *first) forget(ref names.WorkloadRef, config names.ConfigRef) {
 	if delete(f.by[ref], config); len(f.by[ref]) == 0 {
 		delete(f.by, ref)
 	}
@@ -67,7 +67,7 @@ func (f *first) forget(ref catalog.WorkloadRef, config catalog.ConfigRef) {
 
 // decided notes that it is known whether a restart of a workload is due, and returns the configs for which
 // nobody is expected any more.
-func (f *first) decided(ref catalog.WorkloadRef) (over []catalog.ConfigRef) {
+func (f *first) decided(ref names.WorkloadRef) (over []names.ConfigRef) {
 	for config := range f.by[ref] {
 		if delete(f.of[config].workloads, ref); len(f.of[config].workloads) == 0 {
 			delete(f.of, config)
@@ -79,7 +79,7 @@ func (f *first) decided(ref catalog.WorkloadRef) (over []catalog.ConfigRef) {
 }
 
 // late expects nobody any more for the configs whose time is up, and returns these configs.
-func (f *first) late(now time.Time) (over []catalog.ConfigRef) {
+func (f *first) late(now time.Time) (over []names.ConfigRef) {
 	for config, e := range f.of {
 		if now.After(e.until) {
 			over = append(over, config)
@@ -92,14 +92,14 @@ func (f *first) late(now time.Time) (over []catalog.ConfigRef) {
 }
 
 // passBy lets the others go if no restart of a workload is due that should have gone first.
-func (l *Ledger) passBy(ref catalog.WorkloadRef) {
+func (l *Ledger) passBy(ref names.WorkloadRef) {
 	for _, config := range l.first.decided(ref) {
 		l.callFanOuts(config)
 	}
 }
 
 // callFanOuts calls those whose turn it may be in the fan-outs of a config.
-func (l *Ledger) callFanOuts(config catalog.ConfigRef) {
+func (l *Ledger) callFanOuts(config names.ConfigRef) {
 	for f := range l.byConfig[config] {
 		l.callNext(f)
 	}

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 var start = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -20,18 +20,18 @@ type book struct {
 
 func newBook(t *testing.T, policy Policy) *book {
 	b := &book{t: t, now: start}
-	b.Ledger = New(policy, func(ref catalog.WorkloadRef) { b.woken = append(b.woken, ref.Name) })
+	b.Ledger = New(policy, func(ref names.WorkloadRef) { b.woken = append(b.woken, ref.Name) })
 	return b
 }
 
 func gradual(limit int) Policy { return Policy{Gradual: true, Limit: limit} }
 
-func workload(namespace, name string) catalog.WorkloadRef {
-	return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: name}
+func workload(namespace, name string) names.WorkloadRef {
+	return names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: name}
 }
 
-func config(name string) catalog.ConfigRef {
-	return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: name}
+func config(name string) names.ConfigRef {
+	return names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: name}
 }
 
 // due returns the request of a well workload in namespace a for keys of the config c, which changed at
@@ -40,8 +40,8 @@ func due(name string, keys ...string) *Request {
 	return &Request{Workload: workload("a", name), Standing: Well, Causes: []Cause{causeOf("c", 1, keys...)}}
 }
 
-func causeOf(name string, moment catalog.Sequence, keys ...string) Cause {
-	return Cause{Config: config(name), Keys: keys, Moments: []catalog.Sequence{moment}, IsGradual: true}
+func causeOf(name string, moment names.Sequence, keys ...string) Cause {
+	return Cause{Config: config(name), Keys: keys, Moments: []names.Sequence{moment}, IsGradual: true}
 }
 
 // expect asks, and checks the reason.
@@ -132,12 +132,12 @@ func (b *book) check() {
 	}
 }
 
-// readsAll is a workload that reads all keys of its configs.
+// ReadsAll is a workload that reads all keys of its configs.
 func readsAll(*Halt) bool { return true }
 
 // ContentChanged drops the halts of a config whose keys have another content now. The function returns the
 // present content of keys.
-func (l *Ledger) ContentChanged(config catalog.ConfigRef, content func(keys []string) string) []*Halt {
+func (l *Ledger) ContentChanged(config names.ConfigRef, content func(keys []string) string) []*Halt {
 	contents := l.Contents(config)
 	return l.EndHalts(config, func(halted string) bool { return content(contents[halted].Keys) != halted })
 }

@@ -3,7 +3,7 @@ package gate
 import (
 	"hash/fnv"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // everyNamespace stands for the namespaces of a group. No namespace has that name.
@@ -11,17 +11,17 @@ const everyNamespace = "*"
 
 // GroupOf names the configs of a name in all namespaces, which are copies of each other: their restarts are one
 // fan-out for each content, whatever their namespaces.
-func GroupOf(kind catalog.ConfigKind, name string) catalog.ConfigRef {
-	return catalog.ConfigRef{Kind: kind, Namespace: everyNamespace, Name: name}
+func GroupOf(kind names.ConfigKind, name string) names.ConfigRef {
+	return names.ConfigRef{Kind: kind, Namespace: everyNamespace, Name: name}
 }
 
 // IsGroup reports whether the name is that of a group.
-func IsGroup(ref catalog.ConfigRef) bool { return ref.Namespace == everyNamespace }
+func IsGroup(ref names.ConfigRef) bool { return ref.Namespace == everyNamespace }
 
 // fanOuts returns the fan-outs of a cause. Copies of a config were edited at different moments, so their content
 // identifies the fan-out.
 func (c *Cause) fanOuts() []FanOut {
-	if c.Group == (catalog.ConfigRef{}) {
+	if c.Group == (names.ConfigRef{}) {
 		all := make([]FanOut, 0, len(c.Moments))
 		for _, moment := range c.Moments {
 			all = append(all, FanOut{c.Config, moment})
@@ -33,7 +33,7 @@ func (c *Cause) fanOuts() []FanOut {
 	}
 	sum := fnv.New64a()
 	_, _ = sum.Write([]byte(c.Content)) // a hash never fails to write
-	return []FanOut{{c.Group, catalog.Sequence(sum.Sum64())}}
+	return []FanOut{{c.Group, names.Sequence(sum.Sum64())}}
 }
 
 // namespacesForGroup is in how many namespaces a content must break workloads until a group is halted. In one,

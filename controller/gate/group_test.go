@@ -7,14 +7,14 @@ import (
 
 	"pgregory.net/rapid"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // dueIn returns the request of a workload that reads the copy of a bundle in its namespace.
 func dueIn(namespace string, content string) *Request {
-	copied := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: "bundle"}
+	copied := names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: "bundle"}
 	return &Request{Workload: workload(namespace, "reader"), Standing: Well, Causes: []Cause{{
-		Config: copied, Moments: []catalog.Sequence{1}, IsGradual: true, Group: GroupOf(copied.Kind, copied.Name), Content: content,
+		Config: copied, Moments: []names.Sequence{1}, IsGradual: true, Group: GroupOf(copied.Kind, copied.Name), Content: content,
 	}}}
 }
 
@@ -108,7 +108,7 @@ func TestNoNamespaceOfAGroupWaitsForSeveralRestartsInAnotherOneThatTurnOutNotToB
 		},
 		"no place": func(b *book, r *Request) {
 			own := func(i int) *Request {
-				return &Request{Workload: workload("a", fmt.Sprint("own-", i)), Standing: Well, Causes: []Cause{{Config: config("own"), Moments: []catalog.Sequence{1}}}}
+				return &Request{Workload: workload("a", fmt.Sprint("own-", i)), Standing: Well, Causes: []Cause{{Config: config("own"), Moments: []names.Sequence{1}}}}
 			}
 			for i := 0; b.Ask(own(i), b.now).MayBegin(); i++ {
 				b.Begin(own(i), b.now)
@@ -156,7 +156,7 @@ func TestNoNamespaceOfAGroupWaitsForAWorkloadThatGetsNoPlaceInAnotherOne(t *test
 		t.Run(name, func(t *testing.T) {
 			b := newBook(t, gradual(3))
 			for _, name := range []string{"own", "another"} {
-				b.restart(&Request{Workload: workload("a", name), Standing: Well, Causes: []Cause{{Config: config(name), Moments: []catalog.Sequence{1}}}})
+				b.restart(&Request{Workload: workload("a", name), Standing: Well, Causes: []Cause{{Config: config(name), Moments: []names.Sequence{1}}}})
 			}
 			first, other := dueIn("a", "new"), dueIn("b", "new")
 			first.Standing, other.Standing = test.first, test.then
@@ -203,7 +203,7 @@ func TestNoNamespaceOfAGroupWaitsForSeveralReadersOfAnotherOneThatStall(t *testi
 		standing := func() Standing { return Standing(rapid.IntRange(0, int(Unwell)).Draw(rt, "standing")) }
 		victim := dueIn("victim", "new")
 		victim.Standing = standing()
-		requests := map[catalog.WorkloadRef]*Request{victim.Workload: victim}
+		requests := map[names.WorkloadRef]*Request{victim.Workload: victim}
 		order := []*Request{victim}
 		for i := range rapid.IntRange(1, 12).Draw(rt, "hostile readers") {
 			hostile := dueIn("hostile", "new")
@@ -211,7 +211,7 @@ func TestNoNamespaceOfAGroupWaitsForSeveralReadersOfAnotherOneThatStall(t *testi
 			requests[hostile.Workload] = hostile
 			order = append(order, hostile)
 		}
-		rolling := make(map[catalog.WorkloadRef]bool)
+		rolling := make(map[names.WorkloadRef]bool)
 		ask := func(r *Request) {
 			if b.Ask(r, b.now).MayBegin() {
 				b.Begin(r, b.now)
@@ -283,7 +283,7 @@ func TestAContentOfAGroupThatIsGoneIsNoLongerHalted(t *testing.T) {
 		b.restart(r)
 		b.failBoth(r, namespace)
 	}
-	group := GroupOf(catalog.ConfigMap, "bundle")
+	group := GroupOf(names.ConfigMap, "bundle")
 	b.EndHalts(group, func(content string) bool { return content == "another" })
 	b.expect(Halted, dueIn("c", "bad"))
 	b.EndHalts(group, func(content string) bool { return content == "bad" })

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // Halt stops the restarts that would deliver a content of a config, because that content has broken
@@ -12,7 +13,7 @@ import (
 type Halt struct {
 	// ID is by what a person resumes the restarts. Each halt has another one, even of the same content.
 	ID     string
-	Config catalog.ConfigRef
+	Config names.ConfigRef
 	// Keys are the keys that the failed restarts were for; empty means all. Content identifies these
 	// keys and their content.
 	Keys    []string
@@ -21,7 +22,7 @@ type Halt struct {
 	// content has another id.
 	Key string
 	// Failed are the first workloads that failed. If one of them runs after all, the halt ends.
-	Failed []catalog.WorkloadRef
+	Failed []names.WorkloadRef
 	// Evidence is what that one of them showed with which the halt began.
 	Evidence Evidence
 	// Since is when the halt began. Resumed is when a person resumed the restarts, zero if nobody did:
@@ -50,7 +51,7 @@ func (h *Halt) IsFormer() bool { return h.isFormer }
 func (h *Halt) IsActive() bool { return h.isActive }
 
 // concerns reports whether a restart for a cause delivers content that is halted.
-func (h *Halt) concerns(cause *Cause) bool { return catalog.ShareKey(h.Keys, cause.Keys) }
+func (h *Halt) concerns(cause *Cause) bool { return decide.ShareKey(h.Keys, cause.Keys) }
 
 // haveAll reports whether a list of keys has all those of another one. No keys mean all.
 func haveAll(all, keys []string) bool {
@@ -59,7 +60,7 @@ func haveAll(all, keys []string) bool {
 
 // halts holds the halts of all namespaces.
 type halts struct {
-	of map[catalog.ConfigRef][]*Halt
+	of map[names.ConfigRef][]*Halt
 	// in holds the same halts by namespace, and full stands for the further ones of a namespace that has
 	// too many.
 	in     map[string]map[*Halt]struct{}
@@ -68,7 +69,7 @@ type halts struct {
 }
 
 func newHalts() halts {
-	return halts{of: make(map[catalog.ConfigRef][]*Halt), in: make(map[string]map[*Halt]struct{}), full: make(map[string]*Halt)}
+	return halts{of: make(map[names.ConfigRef][]*Halt), in: make(map[string]map[*Halt]struct{}), full: make(map[string]*Halt)}
 }
 
 func (h *halts) add(halt *Halt) {
@@ -146,7 +147,7 @@ func (h *halts) isFull(namespace string) bool {
 
 func (h *halts) fullOf(namespace string) *Halt {
 	if h.full[namespace] == nil {
-		h.full[namespace] = &Halt{Config: catalog.ConfigRef{Namespace: namespace}, isActive: true}
+		h.full[namespace] = &Halt{Config: names.ConfigRef{Namespace: namespace}, isActive: true}
 	}
 	return h.full[namespace]
 }
@@ -156,7 +157,7 @@ func (h *halts) fullOf(namespace string) *Halt {
 func (h *halts) related(halt *Halt) []*Halt {
 	var related []*Halt
 	for _, other := range h.of[halt.Config] {
-		if other == halt || !IsGroup(halt.Config) && catalog.ShareKey(other.Keys, halt.Keys) {
+		if other == halt || !IsGroup(halt.Config) && decide.ShareKey(other.Keys, halt.Keys) {
 			related = append(related, other)
 		}
 	}
@@ -170,7 +171,7 @@ func (h *halts) isForgiven(failure *Failure) bool {
 	})
 }
 
-func (h *halts) withContent(config catalog.ConfigRef, content string) *Halt {
+func (h *halts) withContent(config names.ConfigRef, content string) *Halt {
 	i := slices.IndexFunc(h.of[config], func(halt *Halt) bool { return halt.Content == content })
 	if i < 0 {
 		return nil
@@ -180,9 +181,9 @@ func (h *halts) withContent(config catalog.ConfigRef, content string) *Halt {
 
 // Failure is a restart that failed, as far as one of its configs is concerned.
 type Failure struct {
-	Workload catalog.WorkloadRef
+	Workload names.WorkloadRef
 	// Config, Keys, Content and Key are those of the [Halt] that may follow.
-	Config  catalog.ConfigRef
+	Config  names.ConfigRef
 	Keys    []string
 	Content string
 	Key     string
@@ -259,7 +260,7 @@ func (l *Ledger) callAll(line *line) {
 
 // Resume ends the halt of a config with this id on behalf of a person, and returns it; nil if there is no
 // such halt. The failures that led to it count no more.
-func (l *Ledger) Resume(config catalog.ConfigRef, id string, now time.Time) *Halt {
+func (l *Ledger) Resume(config names.ConfigRef, id string, now time.Time) *Halt {
 	for _, h := range l.halts.of[config] {
 		if h.isActive && h.ID == id {
 			h.Resumed, h.namespaces = now, nil
@@ -276,7 +277,7 @@ func (l *Ledger) Resume(config catalog.ConfigRef, id string, now time.Time) *Hal
 }
 
 // EndHalts drops the halts of a config for contents that are over, and returns those of them that were active.
-func (l *Ledger) EndHalts(config catalog.ConfigRef, isOver func(content string) bool) []*Halt {
+func (l *Ledger) EndHalts(config names.ConfigRef, isOver func(content string) bool) []*Halt {
 	return l.dropHalts(config, func(h *Halt) bool { return isOver(h.Content) })
 }
 
@@ -289,7 +290,7 @@ type FailedContent struct {
 }
 
 // Contents returns the contents for which a config has halts, or failures that are too few for one.
-func (l *Ledger) Contents(config catalog.ConfigRef) map[string]FailedContent {
+func (l *Ledger) Contents(config names.ConfigRef) map[string]FailedContent {
 	contents := make(map[string]FailedContent)
 	for _, h := range l.halts.of[config] {
 		contents[h.Content] = FailedContent{Keys: h.Keys, Key: h.Key, Since: h.Since}
@@ -300,13 +301,13 @@ func (l *Ledger) Contents(config catalog.ConfigRef) map[string]FailedContent {
 // Recovered drops the halts of a config in which a workload failed that runs after all with the content,
 // and returns those of them that were active. The function reports whether the workload still reads what is halted: if
 // it does not, that it runs says nothing. What a person has forgiven stays forgiven.
-func (l *Ledger) Recovered(workload catalog.WorkloadRef, config catalog.ConfigRef, reads func(*Halt) bool) []*Halt {
+func (l *Ledger) Recovered(workload names.WorkloadRef, config names.ConfigRef, reads func(*Halt) bool) []*Halt {
 	return l.dropHalts(config, func(h *Halt) bool {
 		return h.Resumed.IsZero() && slices.Contains(h.Failed, workload) && reads(h)
 	})
 }
 
-func (l *Ledger) dropHalts(config catalog.ConfigRef, isOver func(*Halt) bool) (ended []*Halt) {
+func (l *Ledger) dropHalts(config names.ConfigRef, isOver func(*Halt) bool) (ended []*Halt) {
 	for _, h := range slices.Clone(l.halts.of[config]) {
 		if !isOver(h) {
 			continue
@@ -346,7 +347,7 @@ func (l *Ledger) Restore(h Halt, now time.Time) {
 
 // HaltsOf returns the halts of a config that are active or were resumed, for the record of them. The
 // caller must not modify them.
-func (l *Ledger) HaltsOf(config catalog.ConfigRef) []*Halt {
+func (l *Ledger) HaltsOf(config names.ConfigRef) []*Halt {
 	var all []*Halt
 	for _, h := range l.halts.of[config] {
 		if h.isActive || !h.Resumed.IsZero() {
@@ -357,8 +358,8 @@ func (l *Ledger) HaltsOf(config catalog.ConfigRef) []*Halt {
 }
 
 // Halted returns the configs that have halts.
-func (l *Ledger) Halted() []catalog.ConfigRef {
-	all := make([]catalog.ConfigRef, 0, len(l.halts.of))
+func (l *Ledger) Halted() []names.ConfigRef {
+	all := make([]names.ConfigRef, 0, len(l.halts.of))
 	for config := range l.halts.of {
 		all = append(all, config)
 	}

@@ -6,13 +6,13 @@ import (
 	"testing"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 func TestAFailureHaltsTheRestartsForItsKeys(t *testing.T) {
 	b := newBook(t, gradual(50))
 	canary, second, other := due("canary", "level"), due("second", "level", "color"), due("other", "color")
-	other.Causes[0].Moments = []catalog.Sequence{2}
+	other.Causes[0].Moments = []names.Sequence{2}
 	b.restart(canary)
 	b.expect(SlowStart, second)
 	h := b.fail(canary, "bad", "h1")
@@ -25,7 +25,7 @@ func TestAFailureHaltsTheRestartsForItsKeys(t *testing.T) {
 	}
 	b.restart(other)
 	unknown := due("unknown")
-	unknown.Causes[0].Moments = []catalog.Sequence{3}
+	unknown.Causes[0].Moments = []names.Sequence{3}
 	b.expect(Halted, unknown) // its keys may be the same
 }
 
@@ -44,7 +44,7 @@ func TestOneOfTwoConfigsIsEnoughForAHalt(t *testing.T) {
 	b.restart(due("canary", "level"))
 	b.fail(due("canary", "level"), "bad", "h1")
 	both := due("both", "color")
-	both.Causes[0].Moments = []catalog.Sequence{5}
+	both.Causes[0].Moments = []names.Sequence{5}
 	both.Causes = append(both.Causes, causeOf("d", 2), causeOf("c", 1, "level"))
 	b.expect(Halted, both)
 }
@@ -81,7 +81,7 @@ func TestTheFailedWorkloadGoesFirstAfterAFix(t *testing.T) {
 	b.expect(Halted, second, third)
 	b.ContentChanged(config("c"), func([]string) string { return "good" })
 	for _, r := range []*Request{canary, second, third} {
-		r.Causes[0].Moments = []catalog.Sequence{2}
+		r.Causes[0].Moments = []names.Sequence{2}
 	}
 	canary.Standing = Failed
 	b.restart(third) // it was faster
@@ -261,7 +261,7 @@ func TestANamespaceWithTooManyHaltsIsHeld(t *testing.T) {
 		t.Errorf("%+v", answer.Halt)
 	}
 	elsewhere := &Request{Workload: workload("b", "w"), Standing: Well}
-	elsewhere.Causes = []Cause{{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "b", Name: "c"}, IsGradual: true}}
+	elsewhere.Causes = []Cause{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "b", Name: "c"}, IsGradual: true}}
 	b.expect("", elsewhere)
 	b.Recovered(workload("a", "w"), config("bad-3"), readsAll)
 	b.check()
@@ -319,7 +319,7 @@ func TestRestartsThatANewLeaderFindsTakeNoMorePlacesThanTheGateWouldGive(t *test
 		b.check()
 	}
 	victim := &Request{Workload: workload("b", "victim"), Standing: Well, Causes: []Cause{{
-		Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "b", Name: "c"}, Moments: []catalog.Sequence{1}, IsGradual: true,
+		Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "b", Name: "c"}, Moments: []names.Sequence{1}, IsGradual: true,
 	}}}
 	b.restart(victim)
 	if b.places.taken != 4 {
@@ -372,7 +372,7 @@ func TestARestoredHaltCountsMoreThanFailuresThatAreTooFew(t *testing.T) {
 	if h := b.fail(canary, "bad", "h1"); h != nil {
 		t.Fatal("one failure halted")
 	}
-	b.Restore(Halt{ID: "h0", Config: config("c"), Content: "bad", Failed: []catalog.WorkloadRef{workload("a", "old")}, Since: start}, start)
+	b.Restore(Halt{ID: "h0", Config: config("c"), Content: "bad", Failed: []names.WorkloadRef{workload("a", "old")}, Since: start}, start)
 	if answer := b.Ask(due("second"), b.now); answer.Reason != Halted || answer.Halt.ID != "h0" {
 		t.Errorf("%+v", answer)
 	}

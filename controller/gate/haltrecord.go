@@ -11,7 +11,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/template"
 )
 
 // HaltRecord is a halt as it is kept outside the process, in JSON.
@@ -33,7 +34,7 @@ type HaltRecord struct {
 // ParseHaltRecords reads the halts of one entry.
 func ParseHaltRecords(text string) (records []HaltRecord, err error) {
 	encoded := []byte(text)
-	if _, err := catalog.CheckSize(encoded); err != nil {
+	if _, err := template.CheckSize(encoded); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(encoded, &records); err != nil { // whose text is for programmers
@@ -46,10 +47,10 @@ func ParseHaltRecords(text string) (records []HaltRecord, err error) {
 // API accepts: people paste both into a shell, as a part of the command that ends the halt. Failed workloads whose
 // names cannot be read are left out.
 func (r *HaltRecord) Halt() (Halt, bool) {
-	config, ok := catalog.ParseConfigRef(r.Config)
+	config, ok := names.ParseConfigRef(r.Config)
 	h := Halt{ID: r.ID, Config: config, Keys: r.Keys, Content: r.Content, Key: r.Key, Since: r.Since, Resumed: r.Resumed}
 	for _, name := range r.Failed {
-		if ref, isWorkload := catalog.ParseWorkloadRef(name); isWorkload {
+		if ref, isWorkload := names.ParseWorkloadRef(name); isWorkload {
 			h.Failed = append(h.Failed, ref)
 		}
 	}
@@ -60,7 +61,7 @@ func (r *HaltRecord) Halt() (Halt, bool) {
 }
 
 // isNamed reports whether a config can have its name, or can be a group.
-func isNamed(config catalog.ConfigRef) bool {
+func isNamed(config names.ConfigRef) bool {
 	for _, namespace := range []string{config.Namespace, config.Source().Namespace} {
 		if namespace != everyNamespace && len(validation.IsDNS1123Label(namespace)) > 0 {
 			return false

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // Policy determines how restarts are held back.
@@ -19,7 +20,7 @@ type Policy struct {
 
 // Request is a restart that is due and asks to begin.
 type Request struct {
-	Workload catalog.WorkloadRef
+	Workload names.WorkloadRef
 	// ID tells the restarts of the workload apart, once they have begun; see [Ledger.Current].
 	ID string
 	// Hold, Missing, Closed, Opens, Wait, CannotRoll and Standing are those of the [Case].
@@ -36,15 +37,15 @@ type Request struct {
 
 // Cause is a config whose content a restart delivers.
 type Cause struct {
-	Config catalog.ConfigRef
+	Config names.ConfigRef
 	// Keys are the changed keys; empty means that they are not known, or too many to name.
 	Keys []string
 	// Moments are those of the fan-outs that the restart is part of. There are none if the restart is
 	// due for another reason, and only happens to deliver the config as well.
-	Moments []catalog.Sequence
+	Moments []names.Sequence
 	// Group names the config and its copies in other namespaces if they share a fan-out, and Content is
 	// the content of this copy; see [GroupOf]. Both are zero for other configs.
-	Group   catalog.ConfigRef
+	Group   names.ConfigRef
 	Content string
 	// IsGradual means that restarts for the config start slowly. IsUrgent means that they do not
 	// after all, because a person said so about this content.
@@ -55,11 +56,11 @@ type Cause struct {
 // goroutines at once.
 type Ledger struct {
 	policy  Policy
-	wake    func(catalog.WorkloadRef)
-	members map[catalog.WorkloadRef]*member
+	wake    func(names.WorkloadRef)
+	members map[names.WorkloadRef]*member
 	fanOuts map[FanOut]*fanOut
 	// byConfig holds the same fan-outs by their configs.
-	byConfig map[catalog.ConfigRef]map[*fanOut]struct{}
+	byConfig map[names.ConfigRef]map[*fanOut]struct{}
 	halts    halts
 	first    first
 	waves    map[string]*waves
@@ -70,25 +71,25 @@ type Ledger struct {
 	finished []Progress
 	unserved catalog.Counts[string] // see [fanOut]
 	// uncertain has since when restarts are uncertain.
-	uncertain map[catalog.WorkloadRef]time.Time
+	uncertain map[names.WorkloadRef]time.Time
 	recent    *[]*fanOut // see shared
 }
 
 // New returns a ledger without restarts. It calls wake with each workload that waited and should ask
 // again; wake must return at once and must not call the ledger.
-func New(policy Policy, wake func(catalog.WorkloadRef)) *Ledger {
+func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
 	return &Ledger{
 		policy:    policy,
 		wake:      wake,
-		members:   make(map[catalog.WorkloadRef]*member),
+		members:   make(map[names.WorkloadRef]*member),
 		fanOuts:   make(map[FanOut]*fanOut),
-		byConfig:  make(map[catalog.ConfigRef]map[*fanOut]struct{}),
+		byConfig:  make(map[names.ConfigRef]map[*fanOut]struct{}),
 		halts:     newHalts(),
 		first:     newFirst(),
 		waves:     make(map[string]*waves),
 		places:    newPlaces(policy.Limit),
 		waiting:   make(map[Reason]int),
-		uncertain: make(map[catalog.WorkloadRef]time.Time),
+		uncertain: make(map[names.WorkloadRef]time.Time),
 		unserved:  make(catalog.Counts[string]),
 	}
 }
@@ -191,7 +192,7 @@ func (l *Ledger) BeginFormer(r *Request, now time.Time) {
 }
 
 // Current returns the id of the restart of a workload that is under way, and false if there is none.
-func (l *Ledger) Current(ref catalog.WorkloadRef) (id string, found bool) {
+func (l *Ledger) Current(ref names.WorkloadRef) (id string, found bool) {
 	m := l.members[ref]
 	if m == nil || m.current == nil {
 		return "", false
@@ -200,14 +201,14 @@ func (l *Ledger) Current(ref catalog.WorkloadRef) (id string, found bool) {
 }
 
 // IsBeginning reports whether a restart of a workload may begin now, or may have begun without an answer.
-func (l *Ledger) IsBeginning(ref catalog.WorkloadRef) bool {
+func (l *Ledger) IsBeginning(ref names.WorkloadRef) bool {
 	m := l.members[ref]
 	return m != nil && (m.uncertain != nil || m.next != nil && m.next.phase == admitted)
 }
 
 // FreePlace lets others have the place of a restart that is under way for too long, and its slot in the fan-out of
 // a group.
-func (l *Ledger) FreePlace(ref catalog.WorkloadRef) {
+func (l *Ledger) FreePlace(ref names.WorkloadRef) {
 	if m := l.members[ref]; m == nil || m.current == nil || !m.current.takesPlace {
 		return
 	}
@@ -216,7 +217,7 @@ func (l *Ledger) FreePlace(ref catalog.WorkloadRef) {
 
 // IsPartOf reports whether the restart of a workload that is under way belongs to a gradual fan-out of a
 // config, or of the group that the config belongs to.
-func (l *Ledger) IsPartOf(ref catalog.WorkloadRef, config catalog.ConfigRef) bool {
+func (l *Ledger) IsPartOf(ref names.WorkloadRef, config names.ConfigRef) bool {
 	m := l.members[ref]
 	return m != nil && m.current != nil && slices.ContainsFunc(m.current.fanOuts(), func(f *fanOut) bool {
 		return f.id.Config == config || f.id.Config == GroupOf(config.Kind, config.Name)
@@ -227,7 +228,7 @@ func (l *Ledger) IsPartOf(ref catalog.WorkloadRef, config catalog.ConfigRef) boo
 // later. Others do not wait for its turn meanwhile; but later waves and its fan-outs do if isPending.
 // If the API server may have accepted it after all, it keeps its place and its slots for a while, but the
 // slot in the fan-out of a group only the first time: other namespaces must have their turn.
-func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, now time.Time) {
+func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now time.Time) {
 	if !isPending {
 		l.passBy(ref)
 	}
@@ -255,14 +256,14 @@ func (l *Ledger) Release(ref catalog.WorkloadRef, isPending, isUncertain bool, n
 }
 
 // Refuse notes whether the API server refused to let the restart begin that was released last.
-func (l *Ledger) Refuse(ref catalog.WorkloadRef, isRefused bool) {
+func (l *Ledger) Refuse(ref names.WorkloadRef, isRefused bool) {
 	if m := l.members[ref]; m != nil && m.next != nil && m.next.isRefused != isRefused {
 		l.change(ref, func(m *member) { m.next.isRefused = isRefused })
 	}
 }
 
 // Settle notes that no restart of a workload is due any more. An uncertain one keeps its place and its slots.
-func (l *Ledger) Settle(ref catalog.WorkloadRef) {
+func (l *Ledger) Settle(ref names.WorkloadRef) {
 	l.passBy(ref)
 	if l.members[ref] == nil {
 		return
@@ -277,7 +278,7 @@ func (l *Ledger) Settle(ref catalog.WorkloadRef) {
 
 // Expect notes that it will soon be known whether a restart of a workload is due, so that later waves
 // wait for that.
-func (l *Ledger) Expect(ref catalog.WorkloadRef, wave int16) {
+func (l *Ledger) Expect(ref names.WorkloadRef, wave int16) {
 	l.change(ref, func(m *member) {
 		isInLine := m.next != nil && m.next.phase == waiting && m.next.reason() == Wave
 		if m.isPending = true; m.wave == wave || !isInLine {
@@ -292,7 +293,7 @@ func (l *Ledger) Expect(ref catalog.WorkloadRef, wave int16) {
 }
 
 // Forget forgets a workload that is gone.
-func (l *Ledger) Forget(ref catalog.WorkloadRef) {
+func (l *Ledger) Forget(ref names.WorkloadRef) {
 	l.passBy(ref)
 	if l.members[ref] == nil {
 		return
@@ -308,7 +309,7 @@ func (l *Ledger) Forget(ref catalog.WorkloadRef) {
 }
 
 // Rolled notes that all pods of a workload run after its restart, though not for long.
-func (l *Ledger) Rolled(ref catalog.WorkloadRef) {
+func (l *Ledger) Rolled(ref names.WorkloadRef) {
 	if m := l.members[ref]; m == nil || m.current == nil || m.current.phase == soaking {
 		return
 	}
@@ -316,7 +317,7 @@ func (l *Ledger) Rolled(ref catalog.WorkloadRef) {
 }
 
 // End notes that a restart is over, and whether it was delivered. If it failed, see [Ledger.Fail].
-func (l *Ledger) End(ref catalog.WorkloadRef, isDelivered bool) {
+func (l *Ledger) End(ref names.WorkloadRef, isDelivered bool) {
 	if m := l.members[ref]; m == nil || m.current == nil {
 		return
 	}
@@ -360,14 +361,14 @@ func (l *Ledger) Tick(now time.Time) {
 }
 
 // forgetUncertain notes that no restart of a workload is uncertain any more.
-func (l *Ledger) forgetUncertain(ref catalog.WorkloadRef, m *member) {
+func (l *Ledger) forgetUncertain(ref names.WorkloadRef, m *member) {
 	m.uncertain = nil
 	delete(l.uncertain, ref)
 }
 
 // change changes what is known about a workload, and calls those that waited for that. Nobody waits for a
 // workload to join a fan-out.
-func (l *Ledger) change(ref catalog.WorkloadRef, change func(*member)) {
+func (l *Ledger) change(ref names.WorkloadRef, change func(*member)) {
 	m := l.members[ref]
 	if m == nil {
 		m = &member{}
@@ -379,7 +380,7 @@ func (l *Ledger) change(ref catalog.WorkloadRef, change func(*member)) {
 	l.count(ref.Namespace, m, +1)
 	if m.isEmpty() {
 		if delete(l.members, ref); len(l.members) == 0 {
-			l.members = make(map[catalog.WorkloadRef]*member) // releases the memory that many entries took
+			l.members = make(map[names.WorkloadRef]*member) // releases the memory that many entries took
 		}
 	}
 	for _, f := range before {

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 func TestEachDeliveryWakesAsManyAsMayBegin(t *testing.T) {
@@ -37,7 +37,7 @@ func TestEachDeliveryWakesAsManyAsMayBegin(t *testing.T) {
 func TestARestartInItsSoakHoldsUpTheSlowStartOnly(t *testing.T) {
 	b := newBook(t, gradual(1))
 	first, second, other := due("first"), due("second"), due("other")
-	other.Causes[0].Moments = []catalog.Sequence{2}
+	other.Causes[0].Moments = []names.Sequence{2}
 	b.restart(first)
 	b.expect(SlowStart, second)
 	b.expect(Limit, other)
@@ -84,7 +84,7 @@ func TestAnUncertainRestartKeepsItsPlaceAndItsSlotForAWhile(t *testing.T) {
 func TestEachUncertainRequestKeepsThePlaceForAWhile(t *testing.T) {
 	b := newBook(t, gradual(1))
 	lost, other := due("lost"), due("other")
-	other.Causes[0].Moments = []catalog.Sequence{2}
+	other.Causes[0].Moments = []names.Sequence{2}
 	b.expect("", lost)
 	b.Release(lost.Workload, true, true, b.now)
 	b.expect(Limit, other)
@@ -147,7 +147,7 @@ func TestANewRestartOfAWorkloadTakesThePlaceOfTheOneUnderWay(t *testing.T) {
 	first := due("w")
 	b.restart(first)
 	second := due("w")
-	second.Causes[0].Moments = []catalog.Sequence{2}
+	second.Causes[0].Moments = []names.Sequence{2}
 	b.restart(second) // there is only one place
 	if _, exists := b.fanOuts[FanOut{config("c"), 1}]; exists {
 		t.Error("the first fan-out is not over")
@@ -167,13 +167,13 @@ func TestARevertCountsThoseThatRunTheContentAlready(t *testing.T) {
 	if !b.NeedsCount(id) {
 		t.Fatal("needs no count")
 	}
-	b.CountRunning(id, []catalog.WorkloadRef{workload("a", "x1"), workload("a", "x2"), workload("a", "x3"), workload("a", "w0")})
+	b.CountRunning(id, []names.WorkloadRef{workload("a", "x1"), workload("a", "x2"), workload("a", "x3"), workload("a", "w0")})
 	b.check()
 	b.wakes("w1", "w2") // three prove it, and w0 is under way
 	if b.NeedsCount(id) {
 		t.Error("needs another count")
 	}
-	b.CountRunning(id, make([]catalog.WorkloadRef, 100))
+	b.CountRunning(id, make([]names.WorkloadRef, 100))
 	b.wakes()
 	if b.NeedsCount(FanOut{config("c"), 9}) {
 		t.Error("a fan-out without restarts needs a count")
@@ -187,7 +187,7 @@ func TestACountDoesNotCountDeliveriesTwice(t *testing.T) {
 	b.expect(SlowStart, second, third)
 	b.deliver(first)
 	b.wakes("w1")
-	b.CountRunning(FanOut{config("c"), 1}, []catalog.WorkloadRef{first.Workload})
+	b.CountRunning(FanOut{config("c"), 1}, []names.WorkloadRef{first.Workload})
 	b.wakes()
 	b.restart(second)
 	b.expect(SlowStart, third)
@@ -502,13 +502,13 @@ func TestAWorkloadThatIsGoneHoldsUpNobody(t *testing.T) {
 func TestANewLeaderCountsTheRestartsThatItFinds(t *testing.T) {
 	b := newBook(t, gradual(2))
 	found, second := due("found"), due("second")
-	found.Causes[0].Moments, second.Causes[0].Moments = []catalog.Sequence{0}, []catalog.Sequence{0}
+	found.Causes[0].Moments, second.Causes[0].Moments = []names.Sequence{0}, []names.Sequence{0}
 	b.Begin(found, b.now)
 	b.expect(SlowStart, second)
 	newer := due("newer")
 	b.restart(newer)
 	third := due("third")
-	third.Causes[0].Moments = []catalog.Sequence{3}
+	third.Causes[0].Moments = []names.Sequence{3}
 	b.expect(Limit, third)
 	b.deliver(found)
 	b.wakes("second", "third")
@@ -533,7 +533,7 @@ func TestTheOthersWaitUntilItIsKnownWhetherTheBrokenWorkloadRestarts(t *testing.
 	broken, other := due("broken"), due("other")
 	broken.Standing = Failed
 	config := other.Causes[0].Config
-	b.GoFirst(config, []catalog.WorkloadRef{broken.Workload}, start.Add(time.Minute))
+	b.GoFirst(config, []names.WorkloadRef{broken.Workload}, start.Add(time.Minute))
 	b.expect(SlowStart, other)
 	b.expect("", broken)
 	b.wakes()
@@ -554,7 +554,7 @@ func TestNobodyWaitsForABrokenWorkloadThatDoesNotRestart(t *testing.T) {
 			b := newBook(t, gradual(10))
 			broken, other := due("broken"), due("other")
 			broken.Standing = Failed
-			b.GoFirst(other.Causes[0].Config, []catalog.WorkloadRef{broken.Workload}, start.Add(time.Minute))
+			b.GoFirst(other.Causes[0].Config, []names.WorkloadRef{broken.Workload}, start.Add(time.Minute))
 			b.expect(SlowStart, other)
 			leave(b, broken)
 			b.wakes("other")
@@ -579,9 +579,9 @@ func TestARestartWithoutAnAnswerThatIsRefusedLaterCountsOnce(t *testing.T) {
 
 // Workloads that ask again only after a day keep the fan-outs of all the content that others have seen replaced since.
 func TestWhatANamespaceKeepsOfFanOutsThatItLeavesIsBounded(t *testing.T) {
-	b := New(gradual(50), func(catalog.WorkloadRef) {})
+	b := New(gradual(50), func(names.WorkloadRef) {})
 	for round := range 20 {
-		cause := Cause{Config: config("c"), IsGradual: true, Moments: []catalog.Sequence{catalog.Sequence(round + 1)}} //nolint:gosec // a small number
+		cause := Cause{Config: config("c"), IsGradual: true, Moments: []names.Sequence{names.Sequence(round + 1)}} //nolint:gosec // a small number
 		for i := range 300 {
 			b.Ask(&Request{Workload: workload("a", fmt.Sprint("held-", i)), Hold: "wait", Standing: Well, Causes: []Cause{cause}}, start)
 		}

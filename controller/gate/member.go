@@ -3,7 +3,7 @@ package gate
 import (
 	"slices"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // member is what the ledger knows of a workload.
@@ -24,7 +24,7 @@ func (m *member) restarts() [3]*restart { return [3]*restart{m.current, m.next, 
 // changes, so they are small. Each answer that it has to wait makes a new one.
 type restart struct {
 	id         string
-	workload   catalog.WorkloadRef
+	workload   names.WorkloadRef
 	gradual    *[]*fanOut // its fan-outs, shared with other restarts; nil if there are none
 	line       *line      // where it waits; nil if only time or a person can change the answer
 	waitsFor   uint8      // the index of its reason

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // tallies are what the ledger counts while it goes, in a form that can be computed from its members as
@@ -88,7 +88,7 @@ func (l *Ledger) counted() tallies {
 	return t
 }
 
-func (t *tallies) count(ref catalog.WorkloadRef, m *member) {
+func (t *tallies) count(ref names.WorkloadRef, m *member) {
 	if m.current != nil {
 		t.UnderWay++
 	}

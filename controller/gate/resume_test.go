@@ -5,13 +5,13 @@ import (
 	"testing"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // What a person has set before a halt began ended an earlier one, probably.
 func TestAnIDOfAnEarlierHaltIsNoMistake(t *testing.T) {
 	began := time.Date(2026, 5, 1, 12, 0, 0, 500, time.UTC)
-	config := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "a", Name: "c"}
+	config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}
 	halts := []*Halt{{ID: "present", Config: config, Since: began}}
 	for name, c := range map[string]struct {
 		id      string

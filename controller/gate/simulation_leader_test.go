@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // leader is the controller that uses the ledger: a work queue with many workers, requests that take time, and
@@ -16,7 +16,7 @@ type leader struct {
 	ledger *Ledger
 	// skew is by how much its clock is ahead.
 	skew   time.Duration
-	known  catalog.Sequence // edits up to this one were not shown to it
+	known  names.Sequence // edits up to this one were not shown to it
 	queued map[*app]bool
 	dirty  map[*app]bool
 	// patches are the requests under way.
@@ -32,8 +32,8 @@ type leader struct {
 	uncertain map[*app]time.Time
 	proven    map[FanOut]int
 	// first are workloads that have to go first for a config, until nobody waits for them any longer.
-	first      map[catalog.ConfigRef][]catalog.WorkloadRef
-	firstUntil map[catalog.ConfigRef]time.Time
+	first      map[names.ConfigRef][]names.WorkloadRef
+	firstUntil map[names.ConfigRef]time.Time
 }
 
 type patch struct {
@@ -49,7 +49,7 @@ func (f *fleet) lead() {
 	l := &leader{
 		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{},
 		reasons: map[*app]Reason{}, pending: map[*app]bool{}, current: map[*app]*simRollout{}, attempts: map[*app]int{}, uncertain: map[*app]time.Time{}, proven: map[FanOut]int{},
-		first: map[catalog.ConfigRef][]catalog.WorkloadRef{}, firstUntil: map[catalog.ConfigRef]time.Time{}, skew: f.skew(),
+		first: map[names.ConfigRef][]names.WorkloadRef{}, firstUntil: map[names.ConfigRef]time.Time{}, skew: f.skew(),
 	}
 	l.ledger = New(f.policy, l.wake)
 	f.leader = l
@@ -73,7 +73,7 @@ func (f *fleet) lead() {
 			found.Causes = slices.Clone(found.Causes)
 			for i := range found.Causes {
 				c := &found.Causes[i]
-				c.Moments, c.IsGradual = []catalog.Sequence{0}, f.config(c.Config).isGradual
+				c.Moments, c.IsGradual = []names.Sequence{0}, f.config(c.Config).isGradual
 			}
 			r.request, r.takesPlace = &found, f.takesPlace(&found)
 			l.noteTakeover(r)
@@ -103,12 +103,12 @@ func (f *fleet) kill() {
 	f.after(f.upTo(30*time.Second), f.lead)
 }
 
-func (l *leader) app(ref catalog.WorkloadRef) *app {
+func (l *leader) app(ref names.WorkloadRef) *app {
 	number, _ := strconv.Atoi(ref.Name[1:])
 	return l.apps[number]
 }
 
-func (l *leader) wake(ref catalog.WorkloadRef) {
+func (l *leader) wake(ref names.WorkloadRef) {
 	a := l.app(ref)
 	delete(l.reasons, a)
 	l.enqueue(a)
@@ -219,7 +219,7 @@ func (l *leader) patch(a *app, r *Request) {
 // decided notes that nobody waits any more to know whether a workload is due.
 func (l *leader) decided(a *app) {
 	for config, first := range l.first {
-		l.first[config] = slices.DeleteFunc(first, func(ref catalog.WorkloadRef) bool { return ref == a.ref })
+		l.first[config] = slices.DeleteFunc(first, func(ref names.WorkloadRef) bool { return ref == a.ref })
 	}
 }
 
@@ -365,7 +365,7 @@ func (l *leader) end(a *app, isDelivered bool) {
 // count counts who runs with the content of a fan-out.
 func (l *leader) count(id FanOut) {
 	c := l.config(id.Config)
-	var running []catalog.WorkloadRef
+	var running []names.WorkloadRef
 	for _, a := range l.readers(c.keys) {
 		takesPart := slices.ContainsFunc(a.reads, func(k *simKey) bool {
 			return a.of[k] == c && k.moment > 0 && (k.moment == id.Moment || id.Moment == 0 && k.moment <= l.known)

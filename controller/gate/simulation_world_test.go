@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // fleet is a cluster of workloads that read configs, in which things happen at random. It is what the
@@ -27,7 +27,7 @@ type fleet struct {
 	isQuiet bool // nothing fails any more but for bad content
 	configs []*simConfig
 	apps    []*app
-	moment  catalog.Sequence
+	moment  names.Sequence
 	halts   []*trueHalt
 	stored  []Halt // what a new leader can read
 	leader  *leader
@@ -35,7 +35,7 @@ type fleet struct {
 
 // simConfig is a ConfigMap or, if its keys are not named, a Secret.
 type simConfig struct {
-	ref       catalog.ConfigRef
+	ref       names.ConfigRef
 	keys      []*simKey
 	isSecret  bool
 	isGradual bool
@@ -47,7 +47,7 @@ type simKey struct {
 	name    string
 	content *content
 	past    []*content
-	moment  catalog.Sequence
+	moment  names.Sequence
 }
 
 // content breaks each workload whose number is 0 modulo breaks, none if that is 0.
@@ -62,7 +62,7 @@ func (c *content) isBadFor(a *app) bool {
 // app is a workload.
 type app struct {
 	number int
-	ref    catalog.WorkloadRef
+	ref    names.WorkloadRef
 	wave   int16
 	reads  []*simKey
 	of     map[*simKey]*simConfig
@@ -142,7 +142,7 @@ func (f *fleet) say(format string, args ...any) {
 
 func (f *fleet) newConfig(namespace, name string) *simConfig {
 	c := &simConfig{
-		ref:      catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: name},
+		ref:      names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: name},
 		isSecret: f.chance(5), isGradual: f.policy.Gradual && !f.chance(8) || !f.isOff && !f.policy.Gradual && f.chance(2),
 	}
 	for i := range 1 + f.random.IntN(3) {
@@ -204,7 +204,7 @@ func (a *app) shownRecord() map[*simKey]*content {
 func (a *app) isDue() bool { return !a.isGone && len(a.changed()) > 0 }
 
 // causes returns what a restart for these keys delivers. Moments up to known were not shown to the leader.
-func (a *app) causes(changed []*simKey, known catalog.Sequence) (causes []Cause) {
+func (a *app) causes(changed []*simKey, known names.Sequence) (causes []Cause) {
 	for _, k := range changed {
 		c := a.of[k]
 		i := slices.IndexFunc(causes, func(cause Cause) bool { return cause.Config == c.ref })
@@ -226,7 +226,7 @@ func (a *app) causes(changed []*simKey, known catalog.Sequence) (causes []Cause)
 	return causes
 }
 
-func (f *fleet) config(ref catalog.ConfigRef) *simConfig {
+func (f *fleet) config(ref names.ConfigRef) *simConfig {
 	return f.configs[slices.IndexFunc(f.configs, func(c *simConfig) bool { return c.ref == ref })]
 }
 

@@ -9,7 +9,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // The ledger counts while it goes. Whatever it is asked and told, in whatever order, its tallies are those
@@ -19,7 +19,7 @@ func TestTalliesAreThoseOfTheMembersWhateverHappens(t *testing.T) {
 		policy := Policy{
 			Gradual: rapid.Bool().Draw(t, "gradual"), Limit: rapid.IntRange(1, 6).Draw(t, "limit"), Failures: rapid.IntRange(0, 2).Draw(t, "failures"),
 		}
-		h := &handler{ledger: New(policy, func(catalog.WorkloadRef) {}), now: start}
+		h := &handler{ledger: New(policy, func(names.WorkloadRef) {}), now: start}
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				if problem := h.ledger.problem(); problem != "" {
@@ -41,12 +41,12 @@ type handler struct {
 	halts  int
 }
 
-func drawWorkload(t *rapid.T) catalog.WorkloadRef {
+func drawWorkload(t *rapid.T) names.WorkloadRef {
 	return workload(rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace"), rapid.SampledFrom([]string{"1", "2", "3", "4", "5"}).Draw(t, "name"))
 }
 
-func drawConfig(t *rapid.T, namespace string) catalog.ConfigRef {
-	return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: namespace, Name: rapid.SampledFrom([]string{"c", "d"}).Draw(t, "config")}
+func drawConfig(t *rapid.T, namespace string) names.ConfigRef {
+	return names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: rapid.SampledFrom([]string{"c", "d"}).Draw(t, "config")}
 }
 
 func drawContent(t *rapid.T) string {
@@ -75,7 +75,7 @@ func drawRequest(t *rapid.T) *Request {
 			cause.Group, cause.Content = GroupOf(cause.Config.Kind, cause.Config.Name), drawContent(t)
 		}
 		for range rapid.IntRange(1, 2).Draw(t, "moments") {
-			cause.Moments = append(cause.Moments, catalog.Sequence(rapid.IntRange(0, 2).Draw(t, "moment")))
+			cause.Moments = append(cause.Moments, names.Sequence(rapid.IntRange(0, 2).Draw(t, "moment")))
 		}
 		r.Causes = append(r.Causes, cause)
 	}
@@ -116,8 +116,8 @@ func (h *handler) tick(t *rapid.T) {
 
 func (h *handler) count(t *rapid.T) {
 	namespace := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace")
-	running := []catalog.WorkloadRef{drawWorkload(t), workload(namespace, "other")}
-	h.ledger.CountRunning(FanOut{drawConfig(t, namespace), catalog.Sequence(rapid.IntRange(0, 2).Draw(t, "moment"))}, running)
+	running := []names.WorkloadRef{drawWorkload(t), workload(namespace, "other")}
+	h.ledger.CountRunning(FanOut{drawConfig(t, namespace), names.Sequence(rapid.IntRange(0, 2).Draw(t, "moment"))}, running)
 }
 
 func (h *handler) fail(t *rapid.T) {
@@ -157,7 +157,7 @@ func (h *handler) changeContent(t *rapid.T) {
 
 func (h *handler) goFirst(t *rapid.T) {
 	ref := drawWorkload(t)
-	h.ledger.GoFirst(drawConfig(t, ref.Namespace), []catalog.WorkloadRef{ref}, h.now.Add(30*time.Second))
+	h.ledger.GoFirst(drawConfig(t, ref.Namespace), []names.WorkloadRef{ref}, h.now.Add(30*time.Second))
 }
 
 // close ends everything.

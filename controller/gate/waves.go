@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // waves counts the workloads of a namespace whose restarts are not over, by wave.
@@ -56,7 +56,7 @@ func (l *Ledger) isAfterWave(namespace string, number int16) bool {
 type Blocker struct {
 	// Wave is its wave, the first of the namespace that is not over, and Workload is zero if no wave is under way.
 	Wave     int16
-	Workload catalog.WorkloadRef
+	Workload names.WorkloadRef
 	// Reason is what it waits for. IsFailing means that it could not begin when it last tried. If it has neither, it rolls or
 	// is not decided about.
 	Reason    Reason

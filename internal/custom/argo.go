@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // argoRollout is the Rollout of Argo Rollouts: https://argo-rollouts.readthedocs.io/en/stable/features/specification/.
@@ -44,7 +44,7 @@ func refuseWorkloadRef(o *opened) error {
 		"move the template to .spec.template of the Rollout; to enable the other object does not help, because its pods do not run")
 }
 
-func readArgoRollout(o *opened, parts *catalog.Parts) {
+func readArgoRollout(o *opened, parts *workload.Parts) {
 	status, r := read[argoStatus](o.Status), &parts.Rollout
 	status.rollout(o, r)
 	isPromoted := status.CurrentPodHash != "" && status.StableRS == status.CurrentPodHash
@@ -68,13 +68,13 @@ func readArgoRollout(o *opened, parts *catalog.Parts) {
 
 // ownRestart says how a restart by .spec.restartAt goes. Argo Rollouts replaces no pods while somebody has paused the
 // Rollout, or an analysis without a result has; the pauses between steps do not matter.
-func (s *argoStatus) ownRestart(parts *catalog.Parts) catalog.OwnRestart {
+func (s *argoStatus) ownRestart(parts *workload.Parts) workload.OwnRestart {
 	isInconclusive := func(pause json.RawMessage) bool { return read[condition](pause).Reason == "InconclusiveAnalysisRun" }
 	switch {
-	case parts.Hold == catalog.Paused, slices.ContainsFunc(s.PauseConditions, isInconclusive):
-		return catalog.ReplacesNothing
+	case parts.Hold == workload.Paused, slices.ContainsFunc(s.PauseConditions, isInconclusive):
+		return workload.ReplacesNothing
 	case !parts.RestartAt.IsZero() && read[time.Time](s.RestartedAt).Unix() == parts.RestartAt.Unix():
-		return catalog.HasReplacedPods
+		return workload.HasReplacedPods
 	}
-	return catalog.ReplacesPods
+	return workload.ReplacesPods
 }

@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // Kind is a kind of workload, by its resource in the plural.
@@ -98,7 +98,7 @@ func ParseKinds(texts []string) ([]Kind, error) {
 }
 
 // Name returns the kind as the catalog and kubectl know it, such as rollouts.argoproj.io.
-func (k Kind) Name() catalog.WorkloadKind { return catalog.WorkloadKind(k.Resource + "." + k.Group) }
+func (k Kind) Name() names.WorkloadKind { return names.WorkloadKind(k.Resource + "." + k.Group) }
 
 // GroupVersion returns the version of the API that has the kind.
 func (k Kind) GroupVersion() schema.GroupVersion {

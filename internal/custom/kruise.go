@@ -7,13 +7,13 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // cloneSet is the CloneSet of OpenKruise: https://openkruise.io/docs/user-manuals/cloneset.
 var cloneSet = &preset{
 	resource: "clonesets", group: "apps.kruise.io", kind: "CloneSet", version: "v1alpha1",
-	read: func(o *opened, parts *catalog.Parts) {
+	read: func(o *opened, parts *workload.Parts) {
 		strategy := read[kruiseStrategy](o.spec["updateStrategy"])
 		readKruise(o, parts, strategy.Type, strategy.kruiseRolling)
 	},
@@ -23,10 +23,10 @@ var cloneSet = &preset{
 // advancedStatefulSet is the StatefulSet of OpenKruise: https://openkruise.io/docs/user-manuals/advancedstatefulset.
 var advancedStatefulSet = &preset{
 	resource: "statefulsets", group: "apps.kruise.io", kind: "StatefulSet", version: "v1beta1",
-	read: func(o *opened, parts *catalog.Parts) {
+	read: func(o *opened, parts *workload.Parts) {
 		strategy := read[kruiseStrategy](o.spec["updateStrategy"])
 		if readKruise(o, parts, strategy.RollingUpdate.PodUpdatePolicy, strategy.RollingUpdate); strategy.Type == string(appsv1.OnDeleteStatefulSetStrategyType) {
-			parts.Hold = catalog.OnDelete
+			parts.Hold = workload.OnDelete
 		}
 	},
 	revisionLabel: appsv1.ControllerRevisionHashLabelKey, revision: kruiseRevision, ownsPods: true,
@@ -52,17 +52,17 @@ type kruiseStatus struct {
 
 // readKruise completes the parts. The policies InPlaceIfPossible and InPlaceOnly change annotations of the pods that
 // run, which restarts no container: https://openkruise.io/docs/core-concepts/inplace-update.
-func readKruise(o *opened, parts *catalog.Parts, policy string, rolling kruiseRolling) {
+func readKruise(o *opened, parts *workload.Parts, policy string, rolling kruiseRolling) {
 	status := read[kruiseStatus](o.Status)
 	status.rollout(o, &parts.Rollout)
 	parts.Rollout.Completed = status.UpdateRevision != "" && status.CurrentRevision == status.UpdateRevision
 	switch {
 	case strings.HasPrefix(policy, "InPlace"):
-		parts.Hold = catalog.InPlace
+		parts.Hold = workload.InPlace
 	case rolling.Paused:
-		parts.Hold = catalog.Paused
+		parts.Hold = workload.Paused
 	case leavesPods(rolling.Partition):
-		parts.Hold = catalog.Partitioned
+		parts.Hold = workload.Partitioned
 	}
 }
 

@@ -5,7 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
 )
 
 // MountKind is the kind of object in which the Secrets Store CSI driver reports what it has mounted in a pod.
@@ -15,13 +15,13 @@ var MountKind = schema.GroupVersionKind{Group: "secrets-store.csi.x-k8s.io", Ver
 const MountResource = "secretproviderclasspodstatuses"
 
 // Mount reads an object of the [MountKind]. The result shares no memory with it.
-func Mount(o *Object) (catalog.Mount, error) {
+func Mount(o *Object) (content.Mount, error) {
 	if _, err := o.CheckSize(); err != nil {
-		return catalog.Mount{}, fmt.Errorf("read %s %s/%s: %w", MountKind.Kind, o.Namespace, o.Name, err)
+		return content.Mount{}, fmt.Errorf("read %s %s/%s: %w", MountKind.Kind, o.Namespace, o.Name, err)
 	}
 	status := read[struct {
 		Class   string                  `json:"secretProviderClassName"`
-		Objects []catalog.MountedObject `json:"objects"`
+		Objects []content.MountedObject `json:"objects"`
 	}](o.Status)
-	return catalog.NewMount(&o.ObjectMeta, status.Class, status.Objects), nil
+	return content.NewMount(&o.ObjectMeta, status.Class, status.Objects), nil
 }

@@ -11,7 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	catalogtemplate "kubernetes-deployment-restart-controller/catalog/template"
 )
 
 // Object is a workload as it arrives, of which only the metadata has been decoded. It must not be modified.
@@ -22,8 +22,10 @@ type Object struct {
 	Status            json.RawMessage `json:"status,omitempty"`
 }
 
-// CheckSize is [catalog.CheckSize] of the parts that have not been decoded.
-func (o *Object) CheckSize() (isHeavy bool, err error) { return catalog.CheckSize(o.Spec, o.Status) }
+// CheckSize is [catalogtemplate.CheckSize] of the parts that have not been decoded.
+func (o *Object) CheckSize() (isHeavy bool, err error) {
+	return catalogtemplate.CheckSize(o.Spec, o.Status)
+}
 
 // NewObject returns an empty object to decode into.
 func NewObject() runtime.Object { return &Object{} }

@@ -3,7 +3,7 @@ package custom
 import (
 	"slices"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // deploymentConfig is the DeploymentConfig of OpenShift. Its status counts the pods of the latest rollout, which may
@@ -15,15 +15,15 @@ type triggers *[]struct {
 	Type string `json:"type"`
 }
 
-func readDeploymentConfig(o *opened, parts *catalog.Parts) {
+func readDeploymentConfig(o *opened, parts *workload.Parts) {
 	triggers := read[triggers](o.spec["triggers"])
-	if triggers != nil && parts.Hold == catalog.NoHold {
+	if triggers != nil && parts.Hold == workload.NoHold {
 		isTriggered := false
 		for _, trigger := range *triggers {
 			isTriggered = isTriggered || trigger.Type == "ConfigChange"
 		}
 		if !isTriggered {
-			parts.Hold = catalog.Untriggered
+			parts.Hold = workload.Untriggered
 		}
 	}
 	status := read[struct {

@@ -7,23 +7,24 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	catalogtemplate "kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // Parts returns the parts of an object, which may share its memory, or its problem, with the pod template if only
 // something else is wrong.
-func (k Kind) Parts(o *Object) catalog.Parts {
+func (k Kind) Parts(o *Object) workload.Parts {
 	parts, err := k.parts(o)
 	if err != nil {
-		return catalog.Parts{Meta: &o.ObjectMeta, Template: parts.Template, Problem: err.Error()}
+		return workload.Parts{Meta: &o.ObjectMeta, Template: parts.Template, Problem: err.Error()}
 	}
 	return parts
 }
 
 // Outline returns parts of an object that show whether it is enabled, or is meant to be: of its pod template, annotations and
 // labels. The problem is that nothing else has been read.
-func (k Kind) Outline(o *Object) catalog.Parts {
-	outline := catalog.Parts{Meta: &o.ObjectMeta, Problem: "it has not been read"}
+func (k Kind) Outline(o *Object) workload.Parts {
+	outline := workload.Parts{Meta: &o.ObjectMeta, Problem: "it has not been read"}
 	if _, err := o.CheckSize(); err != nil {
 		return outline
 	}
@@ -34,8 +35,8 @@ func (k Kind) Outline(o *Object) catalog.Parts {
 	return outline
 }
 
-func (k Kind) parts(object *Object) (catalog.Parts, error) {
-	parts, preset := catalog.Parts{Meta: &object.ObjectMeta}, k.preset()
+func (k Kind) parts(object *Object) (workload.Parts, error) {
+	parts, preset := workload.Parts{Meta: &object.ObjectMeta}, k.preset()
 	if object.Namespace == "" {
 		return parts, errors.New("it is in no namespace")
 	}
@@ -55,12 +56,12 @@ func (k Kind) parts(object *Object) (catalog.Parts, error) {
 	if parts.Selector, err = readSelector(o); err != nil {
 		return parts, err
 	}
-	parts.Rollout = catalog.Rollout{
+	parts.Rollout = workload.Rollout{
 		ByPods: true, Wanted: wanted(read[*int32](o.spec["replicas"])),
-		Deadline: catalog.ReplacementTime(read[int32](o.spec["minReadySeconds"]), parts.Template),
+		Deadline: workload.ReplacementTime(read[int32](o.spec["minReadySeconds"]), parts.Template),
 	}
 	if read[bool](o.spec["paused"]) {
-		parts.Hold = catalog.Paused
+		parts.Hold = workload.Paused
 	}
 	if preset != nil {
 		preset.read(o, &parts)
@@ -83,7 +84,7 @@ func (k Kind) template(o *opened) (*corev1.PodTemplateSpec, error) {
 	if part == nil {
 		return nil, fmt.Errorf("it has no pod template at %s", k.PathText())
 	}
-	if err := catalog.CheckQuantities(part); err != nil {
+	if err := catalogtemplate.CheckQuantities(part); err != nil {
 		return nil, fmt.Errorf("%s is not a pod template: %w", k.PathText(), err)
 	}
 	template, err := decode[corev1.PodTemplateSpec](part)
@@ -133,7 +134,7 @@ func readTextSelector(o *opened) (*metav1.LabelSelector, error) {
 // checked returns a selector that can be used. One that selects all pods of the namespace would take those of others
 // for the workload's own.
 func checked(selector *metav1.LabelSelector) (*metav1.LabelSelector, error) {
-	if problem := catalog.SelectorProblem(selector); problem != "" {
+	if problem := workload.SelectorProblem(selector); problem != "" {
 		return nil, errors.New(problem)
 	}
 	parsed, err := metav1.LabelSelectorAsSelector(selector)

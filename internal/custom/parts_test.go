@@ -10,7 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 const template = `"template": {"metadata": {"labels": {"app": "web"}}, "spec": {"containers": [{"name": "app", "image": "i"}]}}`
@@ -43,10 +43,10 @@ func TestAKindWithoutAPresetHasThePartsThatEveryWorkloadHas(t *testing.T) {
 	type parts struct {
 		Problem, App string
 		Idle         bool
-		Hold         catalog.Hold
-		Rollout      catalog.Rollout
+		Hold         workload.Hold
+		Rollout      workload.Rollout
 	}
-	byPods := func(n int32) catalog.Rollout { return catalog.Rollout{ByPods: true, Wanted: n, Deadline: 120} }
+	byPods := func(n int32) workload.Rollout { return workload.Rollout{ByPods: true, Wanted: n, Deadline: 120} }
 	for name, c := range map[string]struct {
 		spec string
 		want parts
@@ -54,10 +54,10 @@ func TestAKindWithoutAPresetHasThePartsThatEveryWorkloadHas(t *testing.T) {
 		"one that says nothing":         {selector + "," + template, parts{App: "web", Rollout: byPods(1)}},
 		"one with replicas":             {selector + "," + template + `, "replicas": 3`, parts{App: "web", Rollout: byPods(3)}},
 		"one that wants none":           {selector + "," + template + `, "replicas": 0`, parts{App: "web", Idle: true, Rollout: byPods(0)}},
-		"one that is paused":            {selector + "," + template + `, "paused": true`, parts{App: "web", Hold: catalog.Paused, Rollout: byPods(1)}},
+		"one that is paused":            {selector + "," + template + `, "paused": true`, parts{App: "web", Hold: workload.Paused, Rollout: byPods(1)}},
 		"one with replicas of its own":  {selector + "," + template + `, "replicas": "three", "paused": "no"`, parts{App: "web", Rollout: byPods(1)}},
 		"one with a map as a selector":  {`"selector": {"app": "web"},` + template, parts{App: "web", Rollout: byPods(1)}},
-		"one with a slow start of pods": {selector + "," + template + `, "minReadySeconds": 60`, parts{App: "web", Rollout: catalog.Rollout{ByPods: true, Wanted: 1, Deadline: 180}}},
+		"one with a slow start of pods": {selector + "," + template + `, "minReadySeconds": 60`, parts{App: "web", Rollout: workload.Rollout{ByPods: true, Wanted: 1, Deadline: 180}}},
 	} {
 		got := gadgets.Parts(object(t, c.spec, ""))
 		have := parts{Problem: got.Problem, Idle: got.Idle, Hold: got.Hold, Rollout: got.Rollout}
@@ -149,7 +149,7 @@ func FuzzNoObjectPanics(f *testing.F) {
 			if isUsable := parts.Template != nil && parts.Selector != nil; isUsable != (parts.Problem == "") {
 				t.Errorf("%s: problem %q, usable %t", kind, parts.Problem, isUsable)
 			}
-			if _, err := catalog.NewWorkload(kind.Name(), &parts); parts.Problem == "" && err != nil {
+			if _, err := workload.NewWorkload(kind.Name(), &parts); parts.Problem == "" && err != nil {
 				t.Errorf("%s: %v", kind, err)
 			}
 			kind.Revision(o)

@@ -7,7 +7,8 @@ import (
 	"strconv"
 	"strings"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // preset is what is known about a kind, whatever its version.
@@ -17,7 +18,7 @@ type preset struct {
 	// refuse returns why an object cannot be restarted, nil if it can. It may be nil itself.
 	refuse func(*opened) error
 	// read completes the parts, which are those of a kind without a preset.
-	read func(*opened, *catalog.Parts)
+	read func(*opened, *workload.Parts)
 	// revisionLabel is the label by which pods show the revision of the template that they were made from.
 	revisionLabel string
 	// revision returns the revision of the present template, empty if the status does not show it.
@@ -40,7 +41,7 @@ func (k Kind) preset() *preset {
 }
 
 // KindNamed returns the kind of that name in the version that it usually has, and false if there is no preset for it.
-func KindNamed(name catalog.WorkloadKind) (Kind, bool) {
+func KindNamed(name names.WorkloadKind) (Kind, bool) {
 	for _, p := range presets {
 		if kind := (Kind{p.resource, p.version, p.group, []string{"spec", "template"}}); kind.Name() == name {
 			return kind, true
@@ -103,7 +104,7 @@ type counts struct {
 }
 
 // rollout completes a rollout by the counts.
-func (c *counts) rollout(o *opened, r *catalog.Rollout) {
+func (c *counts) rollout(o *opened, r *workload.Rollout) {
 	r.ByPods = false
 	r.Updated, r.Outdated, r.Available = c.UpdatedReplicas, c.Replicas-c.UpdatedReplicas, c.AvailableReplicas
 	r.Observed = c.observes(o.Generation)

@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 func TestAPresetReadsTheStatusOfItsKind(t *testing.T) {
@@ -21,51 +21,51 @@ func TestAPresetReadsTheStatusOfItsKind(t *testing.T) {
 	whole := `"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3,`
 	for _, c := range []struct {
 		name, kind, status string
-		want               catalog.Rollout
+		want               workload.Rollout
 	}{
 		{
 			"a Rollout that is promoted", rollouts, whole + `"observedGeneration": "2", "currentPodHash": "a", "stableRS": "a", "phase": "Healthy"`,
-			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
+			workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120, OwnRestart: workload.ReplacesPods},
 		},
 		{
 			"one whose last version runs on for a while", rollouts, `"replicas": 6, "updatedReplicas": 3, "availableReplicas": 3, "observedGeneration": "2", "currentPodHash": "a", "stableRS": "a", "phase": "Healthy"`,
-			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
+			workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120, OwnRestart: workload.ReplacesPods},
 		},
 		{
 			"one that has all its pods but not taken its last step", rollouts, whole + `"observedGeneration": "2", "currentPodHash": "b", "stableRS": "a", "phase": "Progressing"`,
-			catalog.Rollout{Wanted: 3, Updated: 3, Outdated: 1, Available: 3, Observed: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
+			workload.Rollout{Wanted: 3, Updated: 3, Outdated: 1, Available: 3, Observed: true, Deadline: 120, OwnRestart: workload.ReplacesPods},
 		},
 		{
 			"one that waits between two steps", rollouts, `"replicas": 3, "updatedReplicas": 1, "availableReplicas": 3, "observedGeneration": "2", "currentPodHash": "b", "stableRS": "a", "phase": "Paused", "pauseConditions": [{"reason": "CanaryPauseStep"}]`,
-			catalog.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 3, Observed: true, Waits: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
+			workload.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 3, Observed: true, Waits: true, Deadline: 120, OwnRestart: workload.ReplacesPods},
 		},
 		{
 			"one that was aborted", rollouts, `"replicas": 3, "updatedReplicas": 0, "availableReplicas": 3, "observedGeneration": "2", "currentPodHash": "b", "stableRS": "a", "phase": "Degraded", "abort": true`,
-			catalog.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Aborted: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
+			workload.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Aborted: true, Deadline: 120, OwnRestart: workload.ReplacesPods},
 		},
 		{
 			"one whose status is about an earlier generation", rollouts, whole + `"observedGeneration": "1", "currentPodHash": "a", "stableRS": "a", "phase": "Healthy"`,
-			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Completed: true, Deadline: 120, OwnRestart: catalog.ReplacesPods},
+			workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Completed: true, Deadline: 120, OwnRestart: workload.ReplacesPods},
 		},
 		{
 			"a CloneSet", cloneSets, whole + `"observedGeneration": 2, "updateRevision": "web-a", "currentRevision": "web-a"`,
-			catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120},
+			workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Completed: true, Deadline: 120},
 		},
 		{
 			"a StatefulSet of OpenKruise that rolls", advanced, `"replicas": 3, "updatedReplicas": 1, "availableReplicas": 2, "observedGeneration": 2, "updateRevision": "web-b", "currentRevision": "web-a"`,
-			catalog.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 2, Observed: true, Deadline: 120},
+			workload.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 2, Observed: true, Deadline: 120},
 		},
 		{
 			"a DeploymentConfig, whose status may be about an earlier rollout", configs, whole + `"observedGeneration": 2, "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]`,
-			catalog.Rollout{ByPods: true, Wanted: 3, GaveUp: true, Aborted: true, Deadline: 120},
+			workload.Rollout{ByPods: true, Wanted: 3, GaveUp: true, Aborted: true, Deadline: 120},
 		},
 		{
 			"a DeploymentConfig whose rollout somebody has canceled", configs, whole + `"observedGeneration": 2, "conditions": [{"type": "Progressing", "status": "False", "reason": "RolloutCancelled"}]`,
-			catalog.Rollout{ByPods: true, Wanted: 3, Deadline: 120},
+			workload.Rollout{ByPods: true, Wanted: 3, Deadline: 120},
 		},
 		{
 			"a status that cannot be read", cloneSets, `"replicas": "many"`,
-			catalog.Rollout{Wanted: 3, Deadline: 120},
+			workload.Rollout{Wanted: 3, Deadline: 120},
 		},
 	} {
 		spec := selector + "," + template + `, "replicas": 3`
@@ -80,28 +80,28 @@ func TestAPresetKnowsWhatKeepsPodsFromRestarting(t *testing.T) {
 	strategy := func(text string) string { return `"updateStrategy": {` + text + `}` }
 	for _, c := range []struct {
 		kind, spec string
-		want       catalog.Hold
+		want       workload.Hold
 	}{
-		{"rollouts.v1alpha1.argoproj.io", `"strategy": {"canary": {}}`, catalog.NoHold},
-		{"rollouts.v1alpha1.argoproj.io", `"paused": true`, catalog.Paused},
-		{"clonesets.v1alpha1.apps.kruise.io", strategy(""), catalog.NoHold},
-		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"type": "ReCreate", "partition": 0`), catalog.NoHold},
-		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"type": "ReCreate", "partition": "0%"`), catalog.NoHold},
-		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"partition": "20%"`), catalog.Partitioned},
-		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"partition": 2`), catalog.Partitioned},
-		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"paused": true, "partition": 2`), catalog.Paused},
-		{"clonesets.v1beta1.apps.kruise.io", strategy(`"type": "InPlaceIfPossible", "paused": true`), catalog.InPlace},
-		{"clonesets.v1beta1.apps.kruise.io", strategy(`"type": "InPlaceOnly"`), catalog.InPlace},
-		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"type": "RollingUpdate", "rollingUpdate": {"podUpdatePolicy": "ReCreate", "partition": 0}`), catalog.NoHold},
-		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"rollingUpdate": {"podUpdatePolicy": "InPlaceIfPossible"}`), catalog.InPlace},
-		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"rollingUpdate": {"partition": 1}`), catalog.Partitioned},
-		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"rollingUpdate": {"paused": true}`), catalog.Paused},
-		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"type": "OnDelete"`), catalog.OnDelete},
-		{"deploymentconfigs.v1.apps.openshift.io", `"test": false`, catalog.NoHold},
-		{"deploymentconfigs.v1.apps.openshift.io", `"triggers": [{"type": "ImageChange"}, {"type": "ConfigChange"}]`, catalog.NoHold},
-		{"deploymentconfigs.v1.apps.openshift.io", `"triggers": [{"type": "ImageChange"}]`, catalog.Untriggered},
-		{"deploymentconfigs.v1.apps.openshift.io", `"triggers": []`, catalog.Untriggered},
-		{"deploymentconfigs.v1.apps.openshift.io", `"triggers": [], "paused": true`, catalog.Paused},
+		{"rollouts.v1alpha1.argoproj.io", `"strategy": {"canary": {}}`, workload.NoHold},
+		{"rollouts.v1alpha1.argoproj.io", `"paused": true`, workload.Paused},
+		{"clonesets.v1alpha1.apps.kruise.io", strategy(""), workload.NoHold},
+		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"type": "ReCreate", "partition": 0`), workload.NoHold},
+		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"type": "ReCreate", "partition": "0%"`), workload.NoHold},
+		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"partition": "20%"`), workload.Partitioned},
+		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"partition": 2`), workload.Partitioned},
+		{"clonesets.v1alpha1.apps.kruise.io", strategy(`"paused": true, "partition": 2`), workload.Paused},
+		{"clonesets.v1beta1.apps.kruise.io", strategy(`"type": "InPlaceIfPossible", "paused": true`), workload.InPlace},
+		{"clonesets.v1beta1.apps.kruise.io", strategy(`"type": "InPlaceOnly"`), workload.InPlace},
+		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"type": "RollingUpdate", "rollingUpdate": {"podUpdatePolicy": "ReCreate", "partition": 0}`), workload.NoHold},
+		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"rollingUpdate": {"podUpdatePolicy": "InPlaceIfPossible"}`), workload.InPlace},
+		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"rollingUpdate": {"partition": 1}`), workload.Partitioned},
+		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"rollingUpdate": {"paused": true}`), workload.Paused},
+		{"statefulsets.v1beta1.apps.kruise.io", strategy(`"type": "OnDelete"`), workload.OnDelete},
+		{"deploymentconfigs.v1.apps.openshift.io", `"test": false`, workload.NoHold},
+		{"deploymentconfigs.v1.apps.openshift.io", `"triggers": [{"type": "ImageChange"}, {"type": "ConfigChange"}]`, workload.NoHold},
+		{"deploymentconfigs.v1.apps.openshift.io", `"triggers": [{"type": "ImageChange"}]`, workload.Untriggered},
+		{"deploymentconfigs.v1.apps.openshift.io", `"triggers": []`, workload.Untriggered},
+		{"deploymentconfigs.v1.apps.openshift.io", `"triggers": [], "paused": true`, workload.Paused},
 	} {
 		got := kindOf(t, c.kind).Parts(object(t, selector+","+template+","+c.spec, ""))
 		if got.Hold != c.want || got.Problem != "" {
@@ -145,18 +145,18 @@ func TestARolloutSaysHowItsRestartWithoutATemplateGoes(t *testing.T) {
 	for _, c := range []struct {
 		name, spec, status string
 		at                 string // empty for none
-		want               catalog.OwnRestart
+		want               workload.OwnRestart
 	}{
-		{"one that never restarted", "", "", "", catalog.ReplacesPods},
-		{"one that restarts", `, "restartAt": ` + at("05"), `"restartedAt": ` + at("03"), "05", catalog.ReplacesPods},
-		{"one that restarts for the first time", `, "restartAt": ` + at("05"), "", "05", catalog.ReplacesPods},
-		{"one that has restarted", `, "restartAt": ` + at("05"), `"restartedAt": ` + at("05"), "05", catalog.HasReplacedPods},
-		{"one whose time was removed", "", `"restartedAt": ` + at("05"), "", catalog.ReplacesPods},
-		{"one that is paused", `, "paused": true, "restartAt": ` + at("05"), "", "05", catalog.ReplacesNothing},
-		{"one that is paused and has restarted", `, "paused": true, "restartAt": ` + at("05"), `"restartedAt": ` + at("05"), "05", catalog.ReplacesNothing},
-		{"one that waits between two steps", `, "restartAt": ` + at("05"), `"pauseConditions": [{"reason": "CanaryPauseStep"}]`, "05", catalog.ReplacesPods},
-		{"one without a result of an analysis", "", `"pauseConditions": [{"reason": "CanaryPauseStep"}, {"reason": "InconclusiveAnalysisRun"}]`, "", catalog.ReplacesNothing},
-		{"one in another form", `, "restartAt": "soon"`, `"restartedAt": 5, "pauseConditions": [5]`, "", catalog.ReplacesPods},
+		{"one that never restarted", "", "", "", workload.ReplacesPods},
+		{"one that restarts", `, "restartAt": ` + at("05"), `"restartedAt": ` + at("03"), "05", workload.ReplacesPods},
+		{"one that restarts for the first time", `, "restartAt": ` + at("05"), "", "05", workload.ReplacesPods},
+		{"one that has restarted", `, "restartAt": ` + at("05"), `"restartedAt": ` + at("05"), "05", workload.HasReplacedPods},
+		{"one whose time was removed", "", `"restartedAt": ` + at("05"), "", workload.ReplacesPods},
+		{"one that is paused", `, "paused": true, "restartAt": ` + at("05"), "", "05", workload.ReplacesNothing},
+		{"one that is paused and has restarted", `, "paused": true, "restartAt": ` + at("05"), `"restartedAt": ` + at("05"), "05", workload.ReplacesNothing},
+		{"one that waits between two steps", `, "restartAt": ` + at("05"), `"pauseConditions": [{"reason": "CanaryPauseStep"}]`, "05", workload.ReplacesPods},
+		{"one without a result of an analysis", "", `"pauseConditions": [{"reason": "CanaryPauseStep"}, {"reason": "InconclusiveAnalysisRun"}]`, "", workload.ReplacesNothing},
+		{"one in another form", `, "restartAt": "soon"`, `"restartedAt": 5, "pauseConditions": [5]`, "", workload.ReplacesPods},
 	} {
 		got := kindOf(t, "rollouts.v1alpha1.argoproj.io").Parts(object(t, selector+","+template+c.spec, c.status))
 		var want time.Time
@@ -169,7 +169,7 @@ func TestARolloutSaysHowItsRestartWithoutATemplateGoes(t *testing.T) {
 	}
 	for kind, want := range map[string]string{"rollouts.v1alpha1.argoproj.io": "replicasets", "clonesets.v1alpha1.apps.kruise.io": "", "gadgets.v1.example.com": ""} {
 		parts := kindOf(t, kind).Parts(object(t, selector+","+template+`, "restartAt": `+at("05"), ""))
-		if got := kindOf(t, kind).PodOwner(); got != want || (parts.Rollout.OwnRestart != catalog.NoOwnRestart) != (want != "") {
+		if got := kindOf(t, kind).PodOwner(); got != want || (parts.Rollout.OwnRestart != workload.NoOwnRestart) != (want != "") {
 			t.Errorf("%s: %q own the pods, and own restarts go %d", kind, got, parts.Rollout.OwnRestart)
 		}
 	}

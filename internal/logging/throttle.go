@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // Of each message, the log has so many lines about a namespace at once, and then one in each interval. Whoever may edit
@@ -89,9 +89,9 @@ func (c *lineCounts) take(kind lineKind, now time.Time) (leftOut int, passes boo
 func namespaceOf(record slog.Record) (namespace string) {
 	record.Attrs(func(attr slog.Attr) bool {
 		switch ref := attr.Value.Any().(type) {
-		case catalog.WorkloadRef:
+		case names.WorkloadRef:
 			namespace = ref.Namespace
-		case catalog.ConfigRef:
+		case names.ConfigRef:
 			namespace = ref.Namespace
 		case string:
 			namespace = namespaceIn(attr.Key, ref)

@@ -7,17 +7,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 func TestTheLogHasFewLinesOfAKindAboutANamespace(t *testing.T) {
 	workload := func(namespace string, i int) any {
-		return catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: namespace, Name: fmt.Sprint("web-", i)}
+		return names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: fmt.Sprint("web-", i)}
 	}
 	for name, of := range map[string]func(namespace string, i int) (key string, value any){
 		"of workloads": func(n string, i int) (string, any) { return "workload", workload(n, i) },
 		"of configs": func(n string, i int) (string, any) {
-			return "config", catalog.ConfigRef{Kind: catalog.Secret, Namespace: n, Name: fmt.Sprint("web-", i)}
+			return "config", names.ConfigRef{Kind: names.Secret, Namespace: n, Name: fmt.Sprint("web-", i)}
 		},
 		"of Deployments of the engine":      func(n string, i int) (string, any) { return "deployment", fmt.Sprint(n, "/web-", i) },
 		"of objects that are left alone":    func(n string, i int) (string, any) { return "object", fmt.Sprint("pod/", n, "/web-", i) },

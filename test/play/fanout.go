@@ -14,7 +14,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	catalogannotation "kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
@@ -111,7 +111,7 @@ func (s *fanOutStory) apply(ctx context.Context) (string, error) {
 func (s *fanOutStory) editBadly(ctx context.Context) (seen string, err error) {
 	s.narrator.detail("The simulated pods have no program: the demo reports their crashes, as a kubelet would.")
 	s.heal, err = harness.CrashPods(ctx, s.client, namespace, func(pod *corev1.Pod) bool {
-		return pod.Annotations[catalog.TimestampAnnotation] != ""
+		return pod.Annotations[catalogannotation.TimestampAnnotation] != ""
 	})
 	if err != nil {
 		return "", err

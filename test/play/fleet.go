@@ -12,7 +12,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	catalogannotation "kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
@@ -105,7 +105,7 @@ func (s *fanOutStory) lookAt(deployment *appsv1.Deployment, pods []corev1.Pod) {
 		s.noteRestart(deployment.Name, time.Now())
 	}
 	r.isRolling = r.isRolling && !isRolledOut(deployment) // a record changes the generation, too
-	r.isRecorded = deployment.Annotations[catalog.ChecksumsAnnotation] != ""
+	r.isRecorded = deployment.Annotations[catalogannotation.ChecksumsAnnotation] != ""
 	isCrashing := func(pod corev1.Pod) bool {
 		return pod.Labels[appLabel] == deployment.Name && harness.IsCrashing(&pod)
 	}

@@ -12,7 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	catalogannotation "kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
@@ -72,10 +72,10 @@ func (s *story) apply(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if !catalog.IsEnabled(&deployment.ObjectMeta) {
-		return "", fmt.Errorf("the Deployment lacks the annotation %s: %s", catalog.EnabledAnnotation, catalog.Enabled)
+	if !catalogannotation.IsEnabled(&deployment.ObjectMeta) {
+		return "", fmt.Errorf("the Deployment lacks the annotation %s: %s", catalogannotation.EnabledAnnotation, catalogannotation.Enabled)
 	}
-	return applied + annotation(catalog.EnabledAnnotation, catalog.Enabled), nil
+	return applied + annotation(catalogannotation.EnabledAnnotation, catalogannotation.Enabled), nil
 }
 
 func (s *story) rolledOut(ctx context.Context) (string, error) {
@@ -105,11 +105,11 @@ func (s *story) recorded(ctx context.Context) (string, error) {
 		if restartedAt(deployment) != "" {
 			return harness.Final(errors.New("the Deployment was restarted although nothing was edited"))
 		}
-		checksums, found := deployment.Annotations[catalog.ChecksumsAnnotation]
+		checksums, found := deployment.Annotations[catalogannotation.ChecksumsAnnotation]
 		if !found {
 			return errors.New("no checksums yet")
 		}
-		seen = annotation(catalog.ChecksumsAnnotation, checksums)
+		seen = annotation(catalogannotation.ChecksumsAnnotation, checksums)
 		return nil
 	})
 	return seen, err
@@ -148,8 +148,8 @@ func (s *story) restart(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	checksums := deployment.Annotations[catalog.ChecksumsAnnotation]
-	if checksums == s.before.Annotations[catalog.ChecksumsAnnotation] {
+	checksums := deployment.Annotations[catalogannotation.ChecksumsAnnotation]
+	if checksums == s.before.Annotations[catalogannotation.ChecksumsAnnotation] {
 		return "", errors.New("the Deployment was restarted, but the checksums are still the old ones")
 	}
 	event, err := s.restartEvent(ctx)
@@ -157,8 +157,8 @@ func (s *story) restart(ctx context.Context) (string, error) {
 		return "", err
 	}
 	return strings.Join([]string{
-		annotation(catalog.TimestampAnnotation, restartedAt(deployment)),
-		annotation(catalog.ChecksumsAnnotation, checksums),
+		annotation(catalogannotation.TimestampAnnotation, restartedAt(deployment)),
+		annotation(catalogannotation.ChecksumsAnnotation, checksums),
 		fmt.Sprintf("event: %s %s", event.Reason, event.Message),
 	}, "\n"), nil
 }
@@ -225,7 +225,7 @@ func isRolledOut(deployment *appsv1.Deployment) bool {
 }
 
 func restartedAt(deployment *appsv1.Deployment) string {
-	return deployment.Spec.Template.Annotations[catalog.TimestampAnnotation]
+	return deployment.Spec.Template.Annotations[catalogannotation.TimestampAnnotation]
 }
 
 func annotation(name, value string) string { return name + ": " + value }

@@ -10,7 +10,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
 
@@ -80,7 +80,7 @@ func (c *Cluster) patch(ctx context.Context, target Target, patchType types.Patc
 }
 
 // isCustom reports whether a resource is a kind of workload that is not part of Kubernetes.
-func isCustom(resource string) bool { return catalog.WorkloadKind(resource).IsCustom() }
+func isCustom(resource string) bool { return names.WorkloadKind(resource).IsCustom() }
 
 // endpointOf returns the client of a resource and its name in the API's paths.
 func (c *Cluster) endpointOf(resource string) (client rest.Interface, path string) {

@@ -12,7 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -71,7 +72,7 @@ type Object interface {
 }
 
 // Config reads a ConfigMap or a Secret. The error is one of k8s.io/apimachinery/pkg/api/errors.
-func (c *Cluster) Config(ctx context.Context, ref catalog.ConfigRef) (Object, error) {
+func (c *Cluster) Config(ctx context.Context, ref names.ConfigRef) (Object, error) {
 	if ref.Kind.IsSecret() {
 		return c.core.Secrets(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
 	}
@@ -80,7 +81,7 @@ func (c *Cluster) Config(ctx context.Context, ref catalog.ConfigRef) (Object, er
 
 // ReducedConfig reads a config and reduces it. Of a Secret it reads the metadata only, so that its
 // keys are missing. The error is one of k8s.io/apimachinery/pkg/api/errors.
-func (c *Cluster) ReducedConfig(ctx context.Context, ref catalog.ConfigRef) (facts.Config, error) {
+func (c *Cluster) ReducedConfig(ctx context.Context, ref names.ConfigRef) (facts.Config, error) {
 	rules, err := c.Rules(ctx, ref.Namespace)
 	if err != nil {
 		return facts.Config{}, err
@@ -90,13 +91,13 @@ func (c *Cluster) ReducedConfig(ctx context.Context, ref catalog.ConfigRef) (fac
 		if err != nil {
 			return facts.Config{}, err
 		}
-		return rules.WithMistakes(catalog.NewConfigMap(object), &object.ObjectMeta), nil
+		return rules.WithMistakes(content.NewConfigMap(object), &object.ObjectMeta), nil
 	}
 	meta, err := c.Meta(ctx, Target{"secrets", ref.Namespace, ref.Name})
 	if err != nil {
 		return facts.Config{}, err
 	}
-	return rules.WithMistakes(catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta), nil
+	return rules.WithMistakes(content.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta), nil
 }
 
 // Names lists the names of the objects of a resource, such as "configmaps", "deployments" or "rollouts.argoproj.io". It

@@ -6,26 +6,27 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
 // ConfigMetas lists the configs of a kind in a namespace, or in all namespaces if it is empty. It reads only metadata, so the
 // configs have no keys. The error is one of k8s.io/apimachinery/pkg/api/errors, unless the ConfigMap of halts cannot be read.
-func (c *Cluster) ConfigMetas(ctx context.Context, kind catalog.ConfigKind, namespace string) ([]facts.Config, error) {
+func (c *Cluster) ConfigMetas(ctx context.Context, kind names.ConfigKind, namespace string) ([]facts.Config, error) {
 	noted, err := c.readNoted(ctx)
 	if err != nil {
 		return nil, err
 	}
 	list := apiclient.List{Resource: "configmaps", Namespace: namespace}
-	reduce := func(meta *metav1.ObjectMeta) catalog.Config {
-		return catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta})
+	reduce := func(meta *metav1.ObjectMeta) content.Config {
+		return content.NewConfigMap(&corev1.ConfigMap{ObjectMeta: *meta})
 	}
 	if kind.IsSecret() {
 		list.Resource, list.FieldSelector = "secrets", "type!=helm.sh/release.v1"
-		reduce = func(meta *metav1.ObjectMeta) catalog.Config {
-			return catalog.NewSecret(&corev1.Secret{ObjectMeta: *meta})
+		reduce = func(meta *metav1.ObjectMeta) content.Config {
+			return content.NewSecret(&corev1.Secret{ObjectMeta: *meta})
 		}
 	}
 	return c.metas(ctx, list, func(meta *metav1.ObjectMeta) facts.Config {

@@ -7,7 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
@@ -16,8 +17,8 @@ import (
 // object of that kind and name, or on all objects if both are empty. Of custom kinds, the API spells the kind in
 // another way, so Events on other objects of that name may be among them.
 func (c *Cluster) Events(ctx context.Context, namespace, kind, name string) ([]facts.Event, error) {
-	selectors := []string{"source=" + catalog.FieldManager}
-	if kind != "" && !catalog.WorkloadKind(kind).IsCustom() {
+	selectors := []string{"source=" + annotation.FieldManager}
+	if kind != "" && !names.WorkloadKind(kind).IsCustom() {
 		selectors = append(selectors, "involvedObject.kind="+kind)
 	}
 	if name != "" {
@@ -28,7 +29,7 @@ func (c *Cluster) Events(ctx context.Context, namespace, kind, name string) ([]f
 	err := apiclient.EachPage(ctx, list, func() *corev1.EventList { return &corev1.EventList{} }, func() { events = nil },
 		func(page *corev1.EventList) {
 			for i := range page.Items {
-				if e := &page.Items[i]; e.Source.Component == catalog.FieldManager || e.ReportingController == catalog.FieldManager {
+				if e := &page.Items[i]; e.Source.Component == annotation.FieldManager || e.ReportingController == annotation.FieldManager {
 					events = append(events, c.newEvent(e))
 				}
 			}
@@ -62,7 +63,7 @@ func (c *Cluster) kindOf(object *corev1.ObjectReference) string {
 // latest returns the last of the times that a clock can show, zero if there is none: whoever may write an Event may write any.
 func latest(times ...time.Time) (last time.Time) {
 	for _, t := range times {
-		if t.After(last) && !catalog.IsForged(t) {
+		if t.After(last) && !annotation.IsForged(t) {
 			last = t
 		}
 	}

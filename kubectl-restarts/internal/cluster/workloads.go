@@ -9,7 +9,11 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/dialect"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -17,7 +21,7 @@ import (
 
 // Kind is a kind of workload.
 type Kind struct {
-	Kind     catalog.WorkloadKind
+	Kind     names.WorkloadKind
 	Resource string // the plural in the API's paths
 	// client is nil for the kinds of the API group apps.
 	client rest.Interface
@@ -25,32 +29,32 @@ type Kind struct {
 	reported bool
 	// each calls take with the parts of each workload, page by page. It calls begin first, and
 	// again if the list has to start again.
-	each func(ctx context.Context, l apiclient.List, begin func(), take func(*catalog.Parts)) error
+	each func(ctx context.Context, l apiclient.List, begin func(), take func(*workload.Parts)) error
 	// get reads one workload.
-	get func(ctx context.Context, client rest.Interface, resource, namespace, name string) (catalog.Parts, error)
+	get func(ctx context.Context, client rest.Interface, resource, namespace, name string) (workload.Parts, error)
 }
 
 // Kinds are the kinds of workloads that are part of Kubernetes.
 var Kinds = []Kind{
 	{
-		catalog.Deployment, "deployments", nil, false,
-		eachOf(func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} }, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }, catalog.PartsOfDeployment),
-		getOf(catalog.PartsOfDeployment),
+		names.Deployment, "deployments", nil, false,
+		eachOf(func() *appsv1.DeploymentList { return &appsv1.DeploymentList{} }, func(l *appsv1.DeploymentList) []appsv1.Deployment { return l.Items }, workload.PartsOfDeployment),
+		getOf(workload.PartsOfDeployment),
 	},
 	{
-		catalog.StatefulSet, "statefulsets", nil, false,
-		eachOf(func() *appsv1.StatefulSetList { return &appsv1.StatefulSetList{} }, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, catalog.PartsOfStatefulSet),
-		getOf(catalog.PartsOfStatefulSet),
+		names.StatefulSet, "statefulsets", nil, false,
+		eachOf(func() *appsv1.StatefulSetList { return &appsv1.StatefulSetList{} }, func(l *appsv1.StatefulSetList) []appsv1.StatefulSet { return l.Items }, workload.PartsOfStatefulSet),
+		getOf(workload.PartsOfStatefulSet),
 	},
 	{
-		catalog.DaemonSet, "daemonsets", nil, false,
-		eachOf(func() *appsv1.DaemonSetList { return &appsv1.DaemonSetList{} }, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, catalog.PartsOfDaemonSet),
-		getOf(catalog.PartsOfDaemonSet),
+		names.DaemonSet, "daemonsets", nil, false,
+		eachOf(func() *appsv1.DaemonSetList { return &appsv1.DaemonSetList{} }, func(l *appsv1.DaemonSetList) []appsv1.DaemonSet { return l.Items }, workload.PartsOfDaemonSet),
+		getOf(workload.PartsOfDaemonSet),
 	},
 }
 
-func eachOf[P apiclient.Page, T any](newPage func() P, items func(P) []T, parts func(*T) catalog.Parts) func(context.Context, apiclient.List, func(), func(*catalog.Parts)) error {
-	return func(ctx context.Context, l apiclient.List, begin func(), take func(*catalog.Parts)) error {
+func eachOf[P apiclient.Page, T any](newPage func() P, items func(P) []T, parts func(*T) workload.Parts) func(context.Context, apiclient.List, func(), func(*workload.Parts)) error {
+	return func(ctx context.Context, l apiclient.List, begin func(), take func(*workload.Parts)) error {
 		return apiclient.EachPage(ctx, l, newPage, begin, func(page P) {
 			all := items(page)
 			for i := range all {
@@ -64,11 +68,11 @@ func eachOf[P apiclient.Page, T any](newPage func() P, items func(P) []T, parts 
 func getOf[T any, PT interface {
 	*T
 	Object
-}](parts func(*T) catalog.Parts) func(context.Context, rest.Interface, string, string, string) (catalog.Parts, error) {
-	return func(ctx context.Context, client rest.Interface, resource, namespace, name string) (catalog.Parts, error) {
+}](parts func(*T) workload.Parts) func(context.Context, rest.Interface, string, string, string) (workload.Parts, error) {
+	return func(ctx context.Context, client rest.Interface, resource, namespace, name string) (workload.Parts, error) {
 		object := PT(new(T))
 		if err := client.Get().Namespace(namespace).Resource(resource).Name(name).Do(ctx).Into(object); err != nil {
-			return catalog.Parts{}, err
+			return workload.Parts{}, err
 		}
 		return parts((*T)(object)), nil
 	}
@@ -85,7 +89,7 @@ func (c *Cluster) Workloads(ctx context.Context, namespace string) (all []facts.
 	for _, kind := range c.kinds() {
 		former := len(all)
 		list := apiclient.List{Client: c.clientOf(&kind), Resource: kind.Resource, Namespace: namespace}
-		err := kind.each(ctx, list, func() { all = all[:former] }, func(parts *catalog.Parts) {
+		err := kind.each(ctx, list, func() { all = all[:former] }, func(parts *workload.Parts) {
 			if w, err := newWorkload(noted.rules, kind.Kind, parts); err == nil {
 				all = append(all, w)
 			}
@@ -122,7 +126,7 @@ func customKind(kind custom.Kind, client rest.Interface, reported bool) Kind {
 }
 
 // Workload reads one workload; [Cluster.Enable] sets whether it is enabled. The error is one of k8s.io/apimachinery/pkg/api/errors.
-func (c *Cluster) Workload(ctx context.Context, ref catalog.WorkloadRef) (facts.Workload, error) {
+func (c *Cluster) Workload(ctx context.Context, ref names.WorkloadRef) (facts.Workload, error) {
 	for _, kind := range c.kinds() {
 		if kind.Kind == ref.Kind {
 			parts, err := kind.get(ctx, c.clientOf(&kind), kind.Resource, ref.Namespace, ref.Name)
@@ -139,26 +143,26 @@ func (c *Cluster) Workload(ctx context.Context, ref catalog.WorkloadRef) (facts.
 	return facts.Workload{}, fmt.Errorf("%s is not a kind of workload", ref.Kind)
 }
 
-func newWorkload(rules []facts.OptInRules, kind catalog.WorkloadKind, written *catalog.Parts) (facts.Workload, error) {
+func newWorkload(rules []facts.OptInRules, kind names.WorkloadKind, written *workload.Parts) (facts.Workload, error) {
 	applying := facts.RulesFor(rules, written.Meta.Namespace)
-	parts := applying.Understand(kind, *written)
+	parts := dialect.Understand(&applying.Rules, kind, *written)
 	found := facts.Workload{
-		Choice: catalog.ChoiceOf(parts.Meta), Tools: parts.Understood.By, Mistakes: applying.WorkloadMistakes(written), Unsupported: parts.Problem,
+		Choice: annotation.ChoiceOf(parts.Meta), Tools: parts.Understood.By, Mistakes: dialect.WorkloadMistakes(&applying.Rules, written), Unsupported: parts.Problem,
 	}
 	if parts.Problem == "" {
-		w, err := catalog.NewWorkload(kind, &parts)
+		w, err := workload.NewWorkload(kind, &parts)
 		if err != nil {
 			return facts.Workload{}, err
 		}
-		found.Workload, found.Cause = w, parts.Template.Annotations[catalog.CauseAnnotation]
+		found.Workload, found.Cause = w, parts.Template.Annotations[annotation.CauseAnnotation]
 	} else {
-		found.Ref, found.UID = catalog.WorkloadRef{Kind: kind, Namespace: parts.Meta.Namespace, Name: parts.Meta.Name}, parts.Meta.UID
+		found.Ref, found.UID = names.WorkloadRef{Kind: kind, Namespace: parts.Meta.Namespace, Name: parts.Meta.Name}, parts.Meta.UID
 	}
 	if found.Policy != nil && found.Policy.Hold != "" {
-		found.HeldBy = catalog.HeldBy(written.Meta)
+		found.HeldBy = policy.HeldBy(written.Meta)
 	}
 	if found.Mistakes != "" {
-		found.Mistyped = applying.EnablingMistakes(written)
+		found.Mistyped = dialect.EnablingMistakes(&applying.Rules, written)
 	}
 	return found, nil
 }

@@ -11,7 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -99,7 +99,7 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 }
 
 // gather reads a workload, its configs and the halts.
-func (s *session) gather(ctx context.Context, from *cluster.Cluster, ref catalog.WorkloadRef) (in *explain.Input, err error) {
+func (s *session) gather(ctx context.Context, from *cluster.Cluster, ref names.WorkloadRef) (in *explain.Input, err error) {
 	in = &explain.Input{Now: time.Now()}
 	if in.Workload, err = from.Workload(ctx, ref); err != nil {
 		return nil, err
@@ -111,7 +111,7 @@ func (s *session) gather(ctx context.Context, from *cluster.Cluster, ref catalog
 }
 
 // askLeader adds what the leader answers about a workload, or why it cannot be asked.
-func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags *leaderFlags, in *explain.Input) error {
+func (s *session) askLeader(ctx context.Context, ref names.WorkloadRef, flags *leaderFlags, in *explain.Input) error {
 	from, err := s.leader(flags)
 	if from == nil || err != nil {
 		return err
@@ -133,7 +133,7 @@ func (s *session) askLeader(ctx context.Context, ref catalog.WorkloadRef, flags 
 // readConfigs reads the configs that the workload reads, of Secrets only the metadata. Those are missing whose names
 // cannot be part of a path.
 func (s *session) readConfigs(ctx context.Context, from *cluster.Cluster, in *explain.Input) error {
-	refs := slices.DeleteFunc(in.Workload.Configs(), func(ref catalog.ConfigRef) bool {
+	refs := slices.DeleteFunc(in.Workload.Configs(), func(ref names.ConfigRef) bool {
 		return ref.Kind.IsPerPod() || len(rest.IsValidPathSegmentName(ref.Source().Name)) > 0
 	})
 	if len(refs) > maxConfigs {

@@ -12,21 +12,21 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/cli-runtime/pkg/resource"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // manifests are the configs in files.
 type manifests struct {
-	configs map[catalog.ConfigRef]cluster.Object
+	configs map[names.ConfigRef]cluster.Object
 	// ignored counts the other objects by kind.
 	ignored map[string]int
 }
 
 // refs returns the names of the configs, sorted.
-func (m *manifests) refs() []catalog.ConfigRef {
-	return slices.SortedFunc(maps.Keys(m.configs), func(a, b catalog.ConfigRef) int { return strings.Compare(a.String(), b.String()) })
+func (m *manifests) refs() []names.ConfigRef {
+	return slices.SortedFunc(maps.Keys(m.configs), func(a, b names.ConfigRef) int { return strings.Compare(a.String(), b.String()) })
 }
 
 // readManifests reads files, directories, URLs, the standard input or a kustomization, without asking
@@ -36,7 +36,7 @@ func (s *session) readManifests(from *resource.FilenameOptions) (*manifests, err
 	if err != nil {
 		return nil, err
 	}
-	m := &manifests{configs: make(map[catalog.ConfigRef]cluster.Object), ignored: make(map[string]int)}
+	m := &manifests{configs: make(map[names.ConfigRef]cluster.Object), ignored: make(map[string]int)}
 	result := resource.NewBuilder(s.flags).Unstructured().Local().ContinueOnError().FilenameParam(false, from).Flatten().Do()
 	err = result.Visit(func(info *resource.Info, err error) error {
 		if err != nil {
@@ -59,12 +59,12 @@ func (s *session) readManifests(from *resource.FilenameOptions) (*manifests, err
 func (m *manifests) add(object *unstructured.Unstructured, namespace string, isExplicit bool) error {
 	gvk := object.GroupVersionKind()
 	var config cluster.Object
-	kind := catalog.ConfigMap
+	kind := names.ConfigMap
 	switch {
 	case gvk.Group == "" && gvk.Kind == "ConfigMap":
 		config = &corev1.ConfigMap{}
 	case gvk.Group == "" && gvk.Kind == "Secret":
-		config, kind = &corev1.Secret{}, catalog.Secret
+		config, kind = &corev1.Secret{}, names.Secret
 	default:
 		m.ignored[gvk.Kind]++
 		return nil
@@ -78,7 +78,7 @@ func (m *manifests) add(object *unstructured.Unstructured, namespace string, isE
 	case isExplicit && own != namespace:
 		return fmt.Errorf("%s %s is in namespace %s, not in %s; leave out --namespace, or correct the file", strings.ToLower(gvk.Kind), object.GetName(), own, namespace)
 	}
-	ref := catalog.ConfigRef{Kind: kind, Namespace: config.GetNamespace(), Name: config.GetName()}
+	ref := names.ConfigRef{Kind: kind, Namespace: config.GetNamespace(), Name: config.GetName()}
 	if ref.Name == "" {
 		return fmt.Errorf("a %s has no name", strings.ToLower(gvk.Kind))
 	}

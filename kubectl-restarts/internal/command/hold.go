@@ -10,7 +10,9 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
@@ -48,10 +50,10 @@ func (w *writer) hold(ctx context.Context, argument, reason string, overwrite bo
 	if err != nil {
 		return err
 	}
-	if former, isHeld := o.meta.Annotations[catalog.HoldAnnotation]; isHeld && former != reason && !overwrite {
+	if former, isHeld := o.meta.Annotations[annotation.HoldAnnotation]; isHeld && former != reason && !overwrite {
 		return fmt.Errorf("%s is held already: %s; replace the reason with --overwrite", o.name, former)
 	}
-	if err := w.write(ctx, o, catalog.HoldAnnotation, &reason, false); err != nil {
+	if err := w.write(ctx, o, annotation.HoldAnnotation, &reason, false); err != nil {
 		return err
 	}
 	next := "Edits of it restart no workload until you run: kubectl restarts unhold -n %s %s"
@@ -83,7 +85,7 @@ func (w *writer) unhold(ctx context.Context, argument string) error {
 	if err != nil {
 		return err
 	}
-	former, isHeld := o.meta.Annotations[catalog.HoldAnnotation]
+	former, isHeld := o.meta.Annotations[annotation.HoldAnnotation]
 	if !isHeld {
 		return fmt.Errorf("%s is not held", o.name)
 	}
@@ -117,7 +119,7 @@ const maxOthers = 10
 // heldBesides describes what else holds the restarts that the hold of an object has held.
 func (w *writer) heldBesides(ctx context.Context, o *object) (others []string, err error) {
 	if o.kind != "" {
-		in, err := w.gather(ctx, w.cluster, catalog.WorkloadRef{Kind: o.kind, Namespace: o.Namespace, Name: o.Target.Name})
+		in, err := w.gather(ctx, w.cluster, names.WorkloadRef{Kind: o.kind, Namespace: o.Namespace, Name: o.Target.Name})
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +131,7 @@ func (w *writer) heldBesides(ctx context.Context, o *object) (others []string, e
 		return nil, err
 	}
 	if halts.Hold != "" {
-		others = append(others, facts.DescribeHold(catalog.Wish{By: catalog.ByController, Text: halts.Hold}, nil))
+		others = append(others, facts.DescribeHold(policy.Wish{By: policy.ByController, Text: halts.Hold}, nil))
 	}
 	for i := range halts.Active {
 		others = append(others, "halted: "+facts.DescribeHalt(&halts.Active[i]))
@@ -141,7 +143,7 @@ func (w *writer) heldBesides(ctx context.Context, o *object) (others []string, e
 	for i := range workloads {
 		reader := &workloads[i]
 		if reader.Enabled && reader.Policy != nil && reader.Policy.Hold != "" && slices.Contains(reader.Configs(), ref) {
-			others = append(others, facts.DescribeHold(catalog.Wish{By: catalog.ByWorkload, Text: reader.Policy.Hold}, reader))
+			others = append(others, facts.DescribeHold(policy.Wish{By: policy.ByWorkload, Text: reader.Policy.Hold}, reader))
 		}
 	}
 	return others, err
@@ -153,7 +155,7 @@ func (w *writer) removeHold(ctx context.Context, o *object, reason string) error
 	if w.dryRun == "client" {
 		return nil
 	}
-	err := w.cluster.RemoveAnnotation(ctx, o.Target, catalog.HoldAnnotation, reason, w.dryRun == "server")
+	err := w.cluster.RemoveAnnotation(ctx, o.Target, annotation.HoldAnnotation, reason, w.dryRun == "server")
 	if apierrors.IsInvalid(err) {
 		return fmt.Errorf("the hold of %s (%s) was not removed: it has just changed, or the API server refuses the write; look at it and try again: %w", o.name, reason, err)
 	}

@@ -14,7 +14,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/impact"
@@ -178,7 +179,7 @@ func (c *impactCommand) readFiles(ctx context.Context, in *impact.Input) error {
 }
 
 // readWorkloads lists the workloads of the namespaces of the configs.
-func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, refs []catalog.ConfigRef) (err error) {
+func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, refs []names.ConfigRef) (err error) {
 	namespaces := make(map[string]struct{})
 	for _, ref := range refs {
 		namespaces[ref.Namespace] = struct{}{}
@@ -198,7 +199,7 @@ func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, ref
 }
 
 // compare returns the change that a file makes.
-func (c *impactCommand) compare(ctx context.Context, ref catalog.ConfigRef, file cluster.Object, workloads []facts.Workload) (impact.Change, error) {
+func (c *impactCommand) compare(ctx context.Context, ref names.ConfigRef, file cluster.Object, workloads []facts.Workload) (impact.Change, error) {
 	present, err := c.cluster.Config(ctx, ref)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -227,7 +228,7 @@ func (c *impactCommand) compare(ctx context.Context, ref catalog.ConfigRef, file
 	return change, nil
 }
 
-func unreadable(ref catalog.ConfigRef) string { return "you may not read " + facts.ConfigName(ref) }
+func unreadable(ref names.ConfigRef) string { return "you may not read " + facts.ConfigName(ref) }
 
 func (c *impactCommand) noteImmutable(change *impact.Change, isImmutable bool) {
 	if isImmutable && !change.IsEmpty() {
@@ -259,7 +260,7 @@ func (c *impactCommand) readNamed(ctx context.Context, in *impact.Input, argumen
 	if c.cluster, err = c.connect(); err != nil {
 		return err
 	}
-	if err := c.readWorkloads(ctx, in, []catalog.ConfigRef{ref}); err != nil {
+	if err := c.readWorkloads(ctx, in, []names.ConfigRef{ref}); err != nil {
 		return err
 	}
 	present, err := c.cluster.Config(ctx, ref)
@@ -279,7 +280,7 @@ func (c *impactCommand) readNamed(ctx context.Context, in *impact.Input, argumen
 	}
 	change := impact.KeysChanged(rules.Config(reduced(present), present.GetAnnotations()), c.keys)
 	for _, key := range c.keys {
-		if !slices.ContainsFunc(change.Before.Keys, func(k catalog.Key) bool { return k.Name == key }) {
+		if !slices.ContainsFunc(change.Before.Keys, func(k names.Key) bool { return k.Name == key }) {
 			c.notes = append(c.notes, fmt.Sprintf("%s has no key %s: it counts as added", facts.ConfigName(ref), key))
 		}
 	}
@@ -287,12 +288,12 @@ func (c *impactCommand) readNamed(ctx context.Context, in *impact.Input, argumen
 	return nil
 }
 
-func reduced(object cluster.Object) catalog.Config {
+func reduced(object cluster.Object) content.Config {
 	if secret, isSecret := object.(*corev1.Secret); isSecret {
-		return catalog.NewSecret(secret)
+		return content.NewSecret(secret)
 	}
 	configMap, _ := object.(*corev1.ConfigMap)
-	return catalog.NewConfigMap(configMap)
+	return content.NewConfigMap(configMap)
 }
 
 func (c *impactCommand) print(result *impact.Result) error {

@@ -4,47 +4,47 @@ import (
 	"fmt"
 	"strings"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-var configKinds = map[string]catalog.ConfigKind{
-	"configmap": catalog.ConfigMap, "configmaps": catalog.ConfigMap, "cm": catalog.ConfigMap,
-	"secret": catalog.Secret, "secrets": catalog.Secret,
+var configKinds = map[string]names.ConfigKind{
+	"configmap": names.ConfigMap, "configmaps": names.ConfigMap, "cm": names.ConfigMap,
+	"secret": names.Secret, "secrets": names.Secret,
 }
 
-var workloadKinds = map[string]catalog.WorkloadKind{
-	"deployment": catalog.Deployment, "deployments": catalog.Deployment, "deploy": catalog.Deployment,
-	"statefulset": catalog.StatefulSet, "statefulsets": catalog.StatefulSet, "sts": catalog.StatefulSet,
-	"daemonset": catalog.DaemonSet, "daemonsets": catalog.DaemonSet, "ds": catalog.DaemonSet,
+var workloadKinds = map[string]names.WorkloadKind{
+	"deployment": names.Deployment, "deployments": names.Deployment, "deploy": names.Deployment,
+	"statefulset": names.StatefulSet, "statefulsets": names.StatefulSet, "sts": names.StatefulSet,
+	"daemonset": names.DaemonSet, "daemonsets": names.DaemonSet, "ds": names.DaemonSet,
 }
 
 // parseWorkload reads the name of a workload from arguments of the form TYPE/NAME or TYPE NAME.
-func (s *session) parseWorkload(arguments []string, namespace string) (catalog.WorkloadRef, error) {
+func (s *session) parseWorkload(arguments []string, namespace string) (names.WorkloadRef, error) {
 	kind, name, err := typeAndName(arguments)
 	if err != nil {
-		return catalog.WorkloadRef{}, err
+		return names.WorkloadRef{}, err
 	}
 	known, err := s.kindOf(kind)
 	switch {
 	case err != nil:
-		return catalog.WorkloadRef{}, err
+		return names.WorkloadRef{}, err
 	case known == "":
-		return catalog.WorkloadRef{}, fmt.Errorf("%.40q is not a type of workload; use deployment/NAME, statefulset/NAME or daemonset/NAME, or RESOURCE.GROUP/NAME of a kind that --workload names", kind)
+		return names.WorkloadRef{}, fmt.Errorf("%.40q is not a type of workload; use deployment/NAME, statefulset/NAME or daemonset/NAME, or RESOURCE.GROUP/NAME of a kind that --workload names", kind)
 	}
-	return catalog.WorkloadRef{Kind: known, Namespace: namespace, Name: name}, nil
+	return names.WorkloadRef{Kind: known, Namespace: namespace, Name: name}, nil
 }
 
 // parseConfig reads the name of a config from arguments of the form TYPE/NAME or TYPE NAME.
-func parseConfig(arguments []string, namespace string) (catalog.ConfigRef, error) {
+func parseConfig(arguments []string, namespace string) (names.ConfigRef, error) {
 	kind, name, err := typeAndName(arguments)
 	if err != nil {
-		return catalog.ConfigRef{}, err
+		return names.ConfigRef{}, err
 	}
 	known, found := configKinds[strings.ToLower(kind)]
 	if !found {
-		return catalog.ConfigRef{}, fmt.Errorf("%.40q is not a type of config; use configmap/NAME or secret/NAME", kind)
+		return names.ConfigRef{}, fmt.Errorf("%.40q is not a type of config; use configmap/NAME or secret/NAME", kind)
 	}
-	return catalog.ConfigRef{Kind: known, Namespace: namespace, Name: name}, nil
+	return names.ConfigRef{Kind: known, Namespace: namespace, Name: name}, nil
 }
 
 func typeAndName(arguments []string) (kind, name string, err error) {

@@ -12,7 +12,8 @@ import (
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -58,7 +59,7 @@ func (w *writer) resume(ctx context.Context, arguments []string) error {
 	case i >= 0 && gate.IsGroup(active[i].Config):
 		return fmt.Errorf("the halt %s is one of all copies of %s, and ends by %s", id, o.name, facts.ResumeCommand(&active[i]))
 	}
-	if err := w.write(ctx, o, catalog.ResumeAnnotation, &id, true); err != nil {
+	if err := w.write(ctx, o, annotation.ResumeAnnotation, &id, true); err != nil {
 		return err
 	}
 	if i < 0 {
@@ -72,7 +73,7 @@ func (w *writer) resume(ctx context.Context, arguments []string) error {
 }
 
 // haltsOf returns the halts, of the active ones only those of a config that no leader ends anyway.
-func (w *writer) haltsOf(ctx context.Context, ref catalog.ConfigRef) (facts.Halts, error) {
+func (w *writer) haltsOf(ctx context.Context, ref names.ConfigRef) (facts.Halts, error) {
 	halts, err := w.cluster.Halts(ctx)
 	if err != nil {
 		return halts, err
@@ -133,7 +134,7 @@ func (w *writer) urgent(ctx context.Context, arguments []string, remove bool) er
 		return err
 	}
 	if remove {
-		if err := w.write(ctx, o, catalog.UrgentAnnotation, nil, true); err != nil {
+		if err := w.write(ctx, o, annotation.UrgentAnnotation, nil, true); err != nil {
 			return err
 		}
 		w.done(o, "not urgent any more", "Restarts that wait take part in the slow start again.")
@@ -146,7 +147,7 @@ func (w *writer) urgent(ctx context.Context, arguments []string, remove bool) er
 	} else if id, from, err = w.contentID(ctx, o); err != nil {
 		return err
 	}
-	if err := w.write(ctx, o, catalog.UrgentAnnotation, &id, isGiven); err != nil {
+	if err := w.write(ctx, o, annotation.UrgentAnnotation, &id, isGiven); err != nil {
 		return err
 	}
 	w.done(o, "urgent", "Restarts for the content "+id+from+" skip the slow start, and windows if all configs that they are for are urgent.")
@@ -207,7 +208,7 @@ func (w *writer) findConfig(ctx context.Context, argument string) (*object, erro
 }
 
 // ref returns the name of an object that is a config.
-func (o *object) ref() catalog.ConfigRef {
+func (o *object) ref() names.ConfigRef {
 	kind, name, _ := strings.Cut(o.name, "/")
-	return catalog.ConfigRef{Kind: configKinds[kind], Namespace: o.Namespace, Name: name}
+	return names.ConfigRef{Kind: configKinds[kind], Namespace: o.Namespace, Name: name}
 }

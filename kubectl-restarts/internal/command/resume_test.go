@@ -7,13 +7,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
 // haltOf are the halts of a controller: one, of the present content of a config or a group.
 func haltOf(config string) string {
-	content := catalog.NewConfigMap(&corev1.ConfigMap{Data: map[string]string{"LEVEL": "info"}})
+	content := content.NewConfigMap(&corev1.ConfigMap{Data: map[string]string{"LEVEL": "info"}})
 	return fmt.Sprintf(`{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"halts"},
 		"data":{"a-halt":"[{\"id\":\"k3v7x2ab\",\"config\":\"%s\",\"content\":\"%s\",\"failed\":[\"deployment/shop/web\"],\"since\":\"2026-01-20T12:00:00Z\"}]"}}`, config, facts.ContentID(&content))
 }

@@ -16,7 +16,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
@@ -131,7 +131,7 @@ func (s *session) kinds() ([]custom.Kind, error) {
 }
 
 // kindOf returns the kind of workload that an argument names, empty if it is none.
-func (s *session) kindOf(argument string) (catalog.WorkloadKind, error) {
+func (s *session) kindOf(argument string) (names.WorkloadKind, error) {
 	name := strings.ToLower(argument)
 	if known, found := workloadKinds[strings.TrimSuffix(name, ".apps")]; found {
 		return known, nil
@@ -145,7 +145,7 @@ func (s *session) kindOf(argument string) (catalog.WorkloadKind, error) {
 			return kind.Name(), nil
 		}
 	}
-	if kind, found := custom.KindNamed(catalog.WorkloadKind(name)); found {
+	if kind, found := custom.KindNamed(names.WorkloadKind(name)); found {
 		s.named = append(s.named, kind)
 		return kind.Name(), nil
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
@@ -192,13 +193,13 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 }
 
 // resources names the configs that are listed.
-var resources = map[catalog.ConfigKind]string{catalog.ConfigMap: "ConfigMaps", catalog.Secret: "Secrets"}
+var resources = map[names.ConfigKind]string{names.ConfigMap: "ConfigMaps", names.Secret: "Secrets"}
 
 // readConfigs reads the metadata of the configs.
 func (c *statusCommand) readConfigs(ctx context.Context, from *cluster.Cluster, namespace string, in *overview.Input) error {
 	var all []facts.Config
-	in.Unlisted = make(map[catalog.ConfigKind]bool)
-	for _, kind := range []catalog.ConfigKind{catalog.ConfigMap, catalog.Secret} {
+	in.Unlisted = make(map[names.ConfigKind]bool)
+	for _, kind := range []names.ConfigKind{names.ConfigMap, names.Secret} {
 		configs, err := from.ConfigMetas(ctx, kind, namespace)
 		if err := c.lack(in, resources[kind]+", so it is not known which have changed, which are missing, and which hold restarts", err); err != nil {
 			return err
@@ -244,7 +245,7 @@ const maxSuspects = 300
 // readSuspects reads the ConfigMaps of which the metadata alone does not decide.
 func readSuspects(ctx context.Context, from *cluster.Cluster, in *overview.Input) error {
 	suspects := overview.Suspects(in)
-	in.Contents = make(map[catalog.ConfigRef]*catalog.Config)
+	in.Contents = make(map[names.ConfigRef]*content.Config)
 	for _, ref := range suspects[:min(len(suspects), maxSuspects)] {
 		config, err := from.ReducedConfig(ctx, ref)
 		switch {

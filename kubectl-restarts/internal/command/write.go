@@ -10,7 +10,10 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/dialect"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
@@ -19,8 +22,8 @@ import (
 // object is a workload or a config that a command writes an annotation to.
 type object struct {
 	cluster.Target
-	name string               // as kubectl names it
-	kind catalog.WorkloadKind // empty for a config
+	name string             // as kubectl names it
+	kind names.WorkloadKind // empty for a config
 	// notEnabled is why a workload is not enabled, empty if it is or may be.
 	notEnabled string
 	meta       *metav1.ObjectMeta
@@ -126,13 +129,13 @@ func (w *writer) whyNotEnabled(ctx context.Context, o *object) (string, error) {
 
 // choosing returns a workload with what it says. That takes its pod template if it may speak as to another tool.
 func (w *writer) choosing(ctx context.Context, o *object) (facts.Workload, error) {
-	ref := catalog.WorkloadRef{Kind: o.kind, Namespace: o.Namespace, Name: o.Target.Name}
+	ref := names.WorkloadRef{Kind: o.kind, Namespace: o.Namespace, Name: o.Target.Name}
 	rules, err := w.cluster.Rules(ctx, o.Namespace)
 	if err == nil && len(rules.Dialects) > 0 {
 		return w.cluster.Workload(ctx, ref)
 	}
-	mistyped := rules.EnablingMistakes(&catalog.Parts{Meta: o.meta})
-	return facts.Workload{Workload: catalog.Workload{Ref: ref}, Choice: catalog.ChoiceOf(o.meta), Mistyped: mistyped}, err
+	mistyped := dialect.EnablingMistakes(&rules.Rules, &workload.Parts{Meta: o.meta})
+	return facts.Workload{Workload: workload.Workload{Ref: ref}, Choice: annotation.ChoiceOf(o.meta), Mistyped: mistyped}, err
 }
 
 // write sets the annotation, or removes it if the value is nil. The object must not have changed since

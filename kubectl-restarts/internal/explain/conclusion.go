@@ -7,6 +7,12 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -17,24 +23,24 @@ import (
 
 // decide decides about the workload with the ConfigMaps, because what the record says about Secrets
 // cannot be read.
-func (in *Input) decide() catalog.Decision {
-	c := catalog.New(catalog.ConfigMap)
-	var configs []*catalog.Config
+func (in *Input) decide() decide.Decision {
+	c := catalog.New(names.ConfigMap)
+	var configs []*content.Config
 	for _, config := range in.Configs {
-		if config.Ref.Kind == catalog.ConfigMap {
+		if config.Ref.Kind == names.ConfigMap {
 			own := *config
 			configs = append(configs, &own)
 		}
 	}
-	c.ListConfigs(catalog.ConfigMap, "", configs, in.Now, true, func(catalog.ConfigRef) {})
+	c.ListConfigs(names.ConfigMap, "", configs, in.Now, true, func(names.ConfigRef) {})
 	w := in.Workload.Workload
-	c.ListWorkloads(w.Ref.Kind, "", []*catalog.Workload{&w}, 0, func(catalog.WorkloadRef) {})
+	c.ListWorkloads(w.Ref.Kind, "", []*workload.Workload{&w}, 0, func(names.WorkloadRef) {})
 	view, _ := c.View(w.Ref)
-	return catalog.Decide(view)
+	return decide.Decide(view)
 }
 
 // changed returns the configs that cause a restart, with their names.
-func (in *Input) changed(decision *catalog.Decision) (configs []*catalog.Config, names string) {
+func (in *Input) changed(decision *decide.Decision) (configs []*content.Config, names string) {
 	var all []string
 	for i := range decision.Causes {
 		ref := decision.Causes[i].Config
@@ -65,25 +71,25 @@ func (in *Input) conclusion(now time.Time) string {
 	decision := in.decide()
 	restarted, _ := w.Restarted()
 	switch {
-	case decision.Outcome == catalog.Restart:
+	case decision.Outcome == decide.Restart:
 		configs, names := in.changed(&decision)
 		return fmt.Sprintf("%s has not restarted yet for what has changed in %s: %s.", name, names, in.waits(configs))
 	case w.Idle:
 		return in.idle()
 	case in.lacks() != "":
 		return fmt.Sprintf("%s lacks a config: %s.", name, in.lacks())
-	case decision.Outcome == catalog.AskPods, decision.Outcome == catalog.AskConfigs:
+	case decision.Outcome == decide.AskPods, decision.Outcome == decide.AskConfigs:
 		return fmt.Sprintf("%s: the record alone does not decide; when its pods started does, which the leader looks at if it may (%s).", name, decision.Reason)
 	case in.rolls(now) != "":
 		return in.rolls(now)
-	case w.Evict > 0 && w.Method() == catalog.ByEviction:
+	case w.Evict > 0 && w.Method() == policy.ByEviction:
 		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, now))
 	}
 	return in.atRest()
 }
 
 // limits says what annotations leave of what a workload reads, empty if they say nothing.
-func limits(f catalog.Filter) string {
+func limits(f template.Filter) string {
 	var limits []string
 	if f.Only != "" {
 		limits = append(limits, fmt.Sprintf("`only` names %.60q", f.Only))
@@ -148,7 +154,7 @@ func (in *Input) ledConclusion(now time.Time) string {
 func (in *Input) wouldHold() string {
 	for hold := range in.Workload.Wishes(in.Configs, in.Halts.Hold).Holds() {
 		edit := "an edit"
-		if hold.By == catalog.ByConfig {
+		if hold.By == policy.ByConfig {
 			edit += " of " + facts.ConfigName(hold.Config)
 		}
 		return "; " + edit + " would be held: " + strings.TrimSuffix(hold.Text, ".")
@@ -222,7 +228,7 @@ func (in *Input) lastOf(reason string) *facts.Event {
 }
 
 // editedSecret returns a Secret of which a key that the workload reads was edited after the record was made, nil if none was.
-func (in *Input) editedSecret() *catalog.Config {
+func (in *Input) editedSecret() *content.Config {
 	for _, config := range in.Configs {
 		if config.Ref.Kind.IsSecret() && !in.Workload.EditedAfterRecord(config).IsZero() {
 			return config
@@ -233,7 +239,7 @@ func (in *Input) editedSecret() *catalog.Config {
 
 func (in *Input) reservation() string {
 	reads := func(isSecret bool) bool {
-		return slices.ContainsFunc(in.Workload.References, func(r catalog.Reference) bool { return r.Config.Kind.IsSecret() == isSecret })
+		return slices.ContainsFunc(in.Workload.References, func(r template.Reference) bool { return r.Config.Kind.IsSecret() == isSecret })
 	}
 	switch {
 	case !reads(true):
@@ -246,7 +252,7 @@ func (in *Input) reservation() string {
 
 // lacks says which config does not exist that new pods need to start, empty if all exist or it is not known.
 func (in *Input) lacks() string {
-	lacks := in.Workload.Lacks(func(ref catalog.ConfigRef) bool { return in.config(ref) == nil && !slices.Contains(in.Unreadable, ref) })
+	lacks := in.Workload.Lacks(func(ref names.ConfigRef) bool { return in.config(ref) == nil && !slices.Contains(in.Unreadable, ref) })
 	if lacks == "" {
 		return ""
 	}
@@ -265,11 +271,11 @@ func (in *Input) besides() (besides string) {
 }
 
 // waits says what a restart that is due waits for.
-func (in *Input) waits(configs []*catalog.Config) string {
+func (in *Input) waits(configs []*content.Config) string {
 	w := &in.Workload
 	var halt *gate.Halt
 	for _, active := range in.halts() {
-		if slices.ContainsFunc(configs, func(c *catalog.Config) bool { return facts.Concerns(&active, c.Ref) }) {
+		if slices.ContainsFunc(configs, func(c *content.Config) bool { return facts.Concerns(&active, c.Ref) }) {
 			halt = &active
 			break
 		}
@@ -281,7 +287,7 @@ func (in *Input) waits(configs []*catalog.Config) string {
 		return "it is halted, " + facts.DescribeHalt(halt) + in.besides()
 	case answer.Reason == gate.Missing:
 		return answer.Text
-	case w.Hold != catalog.NoHold:
+	case w.Hold != workload.NoHold:
 		return facts.ByHand(w.Hold) + in.besides()
 	case answer.Reason == gate.Window:
 		return facts.Opening(answer.Text, answer.Until) + in.besides()

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"slices"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
@@ -48,12 +49,12 @@ func (in *Input) configs() []ConfigRow {
 }
 
 // isIgnored reports whether the workload ignores a config, as far as its annotations are known.
-func (in *Input) isIgnored(ref catalog.ConfigRef) bool {
-	return slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == ref && in.Workload.Ignores(c) })
+func (in *Input) isIgnored(ref names.ConfigRef) bool {
+	return slices.ContainsFunc(in.Configs, func(c *content.Config) bool { return c.Ref == ref && in.Workload.Ignores(c) })
 }
 
 // allButHidden says that the containers see all keys but those that something else replaces, as a variable or as a file.
-func (in *Input) allButHidden(ref catalog.ConfigRef) string {
+func (in *Input) allButHidden(ref names.ConfigRef) string {
 	config := in.config(ref)
 	if config == nil || ref.Kind.IsSecret() {
 		return "all that nothing replaces"
@@ -68,7 +69,7 @@ func (in *Input) allButHidden(ref catalog.ConfigRef) string {
 const namedKeys = 10
 
 // keys says which keys the containers see. The rules describe those that annotations leave, and name keys, too.
-func keys(ref catalog.ConfigRef, names []string, seesAll bool, rules string) string {
+func keys(ref names.ConfigRef, names []string, seesAll bool, rules string) string {
 	slices.Sort(names)
 	names = slices.Compact(names)
 	switch {
@@ -85,7 +86,7 @@ func keys(ref catalog.ConfigRef, names []string, seesAll bool, rules string) str
 }
 
 // content says how the content of a config relates to the record.
-func (in *Input) content(ref catalog.ConfigRef) string {
+func (in *Input) content(ref names.ConfigRef) string {
 	config := in.config(ref)
 	switch {
 	case ref.Kind.IsPerPod():
@@ -110,7 +111,7 @@ func (in *Input) content(ref catalog.ConfigRef) string {
 	return "differs from the record"
 }
 
-func (in *Input) config(ref catalog.ConfigRef) *catalog.Config {
+func (in *Input) config(ref names.ConfigRef) *content.Config {
 	for _, config := range in.Configs {
 		if config.Ref == ref {
 			return config

@@ -11,7 +11,9 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -22,10 +24,10 @@ type Input struct {
 	Workload facts.Workload
 	// Configs holds the configs that exist and that the caller may read. Of a Secret only the
 	// policy counts.
-	Configs []*catalog.Config
+	Configs []*content.Config
 	// Unreadable are the configs that the caller may not read; those that are in neither list do
 	// not exist.
-	Unreadable []catalog.ConfigRef
+	Unreadable []names.ConfigRef
 	Halts      facts.Halts
 	Events     []facts.Event
 	// wrong describes what is wrong with the annotations of configs, with their names.
@@ -42,7 +44,7 @@ type Input struct {
 }
 
 // Take takes in a config that exists, under the name by which the workload reads it. The halts must be there.
-func (in *Input) Take(ref catalog.ConfigRef, config *facts.Config) {
+func (in *Input) Take(ref names.ConfigRef, config *facts.Config) {
 	if wrong := config.Wrong(&in.Halts); wrong != "" {
 		in.wrong = append(in.wrong, config.Ref.String()+": "+wrong)
 	}
@@ -186,7 +188,7 @@ func (in *Input) record() string {
 func (in *Input) windows() []string {
 	windows := []string{}
 	for window := range in.Workload.Wishes(in.Configs, "").Windows() {
-		if window.By == catalog.ByController {
+		if window.By == policy.ByController {
 			continue
 		}
 		state := "open now"
@@ -214,7 +216,7 @@ func (in *Input) holds() []string {
 // HeldBesides describes what holds restarts of the workload besides its own hold: other holds, and halts.
 func (in *Input) HeldBesides() (others []string) {
 	for hold := range in.Workload.Wishes(in.Configs, in.Halts.Hold).Holds() {
-		if hold.By != catalog.ByWorkload {
+		if hold.By != policy.ByWorkload {
 			others = append(others, facts.DescribeHold(hold, &in.Workload))
 		}
 	}
@@ -226,30 +228,30 @@ func (in *Input) HeldBesides() (others []string) {
 
 // heldSince says since when a hold is known to the leader or, without it, since when the annotation is there; empty if neither
 // is known.
-func (in *Input) heldSince(hold catalog.Wish) string {
+func (in *Input) heldSince(hold policy.Wish) string {
 	switch {
-	case in.Leader == nil && hold.By == catalog.ByWorkload:
+	case in.Leader == nil && hold.By == policy.ByWorkload:
 		return facts.SetAt(in.Workload.Policy.HoldSet)
-	case in.Leader == nil && hold.By == catalog.ByConfig:
+	case in.Leader == nil && hold.By == policy.ByConfig:
 		return facts.SetAt(in.config(hold.Config).Policy.HoldSet)
 	case in.Leader == nil:
 		return ""
-	case hold.By == catalog.ByConfig:
+	case hold.By == policy.ByConfig:
 		return facts.HeldSince(&in.Leader.Holds, hold.Config)
-	case hold.By == catalog.ByWorkload:
+	case hold.By == policy.ByWorkload:
 		return facts.HeldSince(&in.Leader.Holds, in.Workload.Ref)
 	}
 	return ""
 }
 
 // by says who has a wish.
-func by(wish catalog.Wish) string {
+func by(wish policy.Wish) string {
 	switch wish.By {
-	case catalog.ByWorkload:
+	case policy.ByWorkload:
 		return "the workload"
-	case catalog.ByConfig:
+	case policy.ByConfig:
 		return facts.ConfigName(wish.Config)
-	case catalog.ByController:
+	case policy.ByController:
 	}
 	return "everything"
 }
@@ -258,8 +260,8 @@ func by(wish catalog.Wish) string {
 func (in *Input) halts() []gate.Halt {
 	configs := in.Workload.Configs()
 	return slices.DeleteFunc(slices.Clone(in.Halts.Active), func(h gate.Halt) bool {
-		isOver := slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return facts.IsOver(&h, c, true) })
-		return isOver || !slices.ContainsFunc(configs, func(ref catalog.ConfigRef) bool { return facts.Concerns(&h, ref) })
+		isOver := slices.ContainsFunc(in.Configs, func(c *content.Config) bool { return facts.IsOver(&h, c, true) })
+		return isOver || !slices.ContainsFunc(configs, func(ref names.ConfigRef) bool { return facts.Concerns(&h, ref) })
 	})
 }
 

@@ -14,7 +14,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	catalogpolicy "kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -22,24 +29,24 @@ import (
 
 var (
 	now      = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
-	settings = catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"}
-	db       = catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
+	settings = names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}
+	db       = names.ConfigRef{Kind: names.Secret, Namespace: "shop", Name: "db"}
 )
 
 // input is about a Deployment that reads one key of the settings, which were recorded an hour ago.
 func input(adjust ...func(*explain.Input)) *explain.Input {
 	config := configMap("info", nil)
-	in := &explain.Input{Now: now, Configs: []*catalog.Config{config}, Halts: facts.Halts{Known: true}}
-	level := catalog.Selection{Names: []string{"LEVEL"}, DataOnly: true}
-	in.Workload = facts.Workload{Enabled: true, Ground: catalog.EnabledByItself, Workload: catalog.Workload{
-		Ref:        catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "web"},
-		References: []catalog.Reference{{Config: settings, Keys: level, Container: "main", Channel: catalog.Environment}},
-		Applied: catalog.AppliedState{
+	in := &explain.Input{Now: now, Configs: []*content.Config{config}, Halts: facts.Halts{Known: true}}
+	level := template.Selection{Names: []string{"LEVEL"}, DataOnly: true}
+	in.Workload = facts.Workload{Enabled: true, Ground: optin.EnabledByItself, Workload: workload.Workload{
+		Ref:        names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"},
+		References: []template.Reference{{Config: settings, Keys: level, Container: "main", Channel: template.Environment}},
+		Applied: record.AppliedState{
 			Trusted: true, Written: now.Add(-time.Hour),
-			Checksums: catalog.Checksums{settings: config.Checksum([]catalog.Selection{level}, catalog.ChecksumKey{})},
+			Checksums: record.Checksums{settings: config.Checksum([]template.Selection{level}, content.ChecksumKey{})},
 		},
 		Room:    1000,
-		Rollout: catalog.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true},
+		Rollout: workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true},
 	}}
 	for _, f := range adjust {
 		f(in)
@@ -47,19 +54,19 @@ func input(adjust ...func(*explain.Input)) *explain.Input {
 	return in
 }
 
-func configMap(level string, annotations map[string]string) *catalog.Config {
-	config := catalog.NewConfigMap(&corev1.ConfigMap{
+func configMap(level string, annotations map[string]string) *content.Config {
+	config := content.NewConfigMap(&corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings", Annotations: annotations},
 		Data:       map[string]string{"LEVEL": level, "OTHER": "x"},
 	})
 	return &config
 }
 
-func edited(in *explain.Input) { in.Configs = []*catalog.Config{configMap("debug", nil)} }
+func edited(in *explain.Input) { in.Configs = []*content.Config{configMap("debug", nil)} }
 
 func readsSecret(in *explain.Input) {
-	in.Workload.References = append(in.Workload.References, catalog.Reference{Config: db, Keys: catalog.Selection{Names: []string{"swordfish", "user"}}, Channel: catalog.Volume, Optional: true})
-	config := catalog.NewSecret(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
+	in.Workload.References = append(in.Workload.References, template.Reference{Config: db, Keys: template.Selection{Names: []string{"swordfish", "user"}}, Channel: template.Volume, Optional: true})
+	config := content.NewSecret(&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "db"}})
 	in.Configs = append(in.Configs, &config)
 }
 
@@ -72,13 +79,13 @@ func events(reason, at string) func(*explain.Input) {
 
 func leads(is bool) func(*explain.Input) { return func(in *explain.Input) { in.Leads = &is } }
 
-func policy(p catalog.WorkloadPolicy) func(*explain.Input) {
+func policy(p catalogpolicy.WorkloadPolicy) func(*explain.Input) {
 	return func(in *explain.Input) { in.Workload.Policy = &p }
 }
 
 func halted(entry string) func(*explain.Input) {
 	return func(in *explain.Input) {
-		content := in.Configs[0].ContentID([]string{"LEVEL"}, catalog.ChecksumKey{})
+		content := in.Configs[0].ContentID([]string{"LEVEL"}, content.ChecksumKey{})
 		in.Halts = facts.NewHalts(map[string]string{"configmap.shop.settings": strings.Replace(entry, present, content, 1)})
 	}
 }
@@ -91,23 +98,23 @@ const halt = `[{"id":"k3v7x2ab","config":"configmap/shop/settings","keys":["LEVE
 func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 	for want, adjust := range map[string][]func(*explain.Input){
 		"is up to date.": nil,
-		"is up to date; an edit would be held: migration.": {policy(catalog.WorkloadPolicy{Hold: "migration"})},
+		"is up to date; an edit would be held: migration.": {policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})},
 		"is up to date as far as its ConfigMaps show.":     {readsSecret},
 		"is up to date as far as the times of edits of its Secrets show.": {readsSecret, func(in *explain.Input) {
 			in.Workload.References = in.Workload.References[1:]
 		}},
 		"is not enabled, so no edit restarts it: its namespace is ignored by --ignore-namespace.": {func(in *explain.Input) {
-			in.Workload.Enabled, in.Workload.Ground = false, catalog.NamespaceIgnored
+			in.Workload.Enabled, in.Workload.Ground = false, optin.NamespaceIgnored
 		}},
 		"reads no ConfigMap or Secret that counts, so no edit restarts it.": {func(in *explain.Input) { in.Workload.References = nil }},
 		"wants no pods": {func(in *explain.Input) {
 			in.Workload.Idle = true
-			in.Workload.Rollout = catalog.Rollout{Observed: true}
+			in.Workload.Rollout = workload.Rollout{Observed: true}
 		}},
 		"wants no pods; pods that start later read the present content.": {edited, func(in *explain.Input) { in.Workload.Idle = true }},
-		"has no record yet": {func(in *explain.Input) { in.Workload.Applied = catalog.AppliedState{} }},
+		"has no record yet": {func(in *explain.Input) { in.Workload.Applied = record.AppliedState{} }},
 		"is being deleted":  {func(in *explain.Input) { in.Workload.Deleting = true }},
-		"is left alone, so no config change restarts it: its pod template has more than 10000 references": {func(in *explain.Input) { in.Workload.Excess = catalog.TooManyReferences }},
+		"is left alone, so no config change restarts it: its pod template has more than 10000 references": {func(in *explain.Input) { in.Workload.Excess = workload.TooManyReferences }},
 		"is left alone, so no config change restarts it: it has no pod template.":                         {func(in *explain.Input) { in.Workload.Unsupported = "it has no pod template" }},
 		"is left alone, so no config change restarts it: the workloads of its namespace": {func(in *explain.Input) {
 			in.Events = []facts.Event{{Reason: "TooManyReferences", Type: "Warning", At: now, Message: status.NotRestarted + "the workloads of its namespace together have too many"}}
@@ -126,23 +133,23 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"it waits, probably because no replica of the controller leads. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday (at least since 2026-11-20T11:46:46Z).": {edited, leads(false), events("RestartFailed", "2026-11-20T11:46:46Z")},
 		"or its turn, or the controller does not run, or lacks a permission: look at its /readyz or log.":                                                                                                                          {edited},
 		"its grace period of 2m0s":             {edited, func(in *explain.Input) { in.Workload.GracePeriod = new(2 * time.Minute) }},
-		"the workload is held: migration":      {edited, policy(catalog.WorkloadPolicy{Hold: "migration"})},
+		"the workload is held: migration":      {edited, policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})},
 		"all restarts are held: incident":      {edited, func(in *explain.Input) { in.Halts.Hold = "incident" }},
-		"its window opens at 2026-11-20T22:00": {edited, policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"})},
+		"its window opens at 2026-11-20T22:00": {edited, policy(catalogpolicy.WorkloadPolicy{Window: "0 22 * * 1-5 6h"})},
 		"the configmap/settings is held: approval": {func(in *explain.Input) {
-			in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
+			in.Configs = []*content.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
 		}},
 		"it is halted, configmap/settings (LEVEL) has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: kubectl restarts resume -n shop configmap/settings k3v7x2ab": {edited, halted(halt)},
 		"it is halted, configmap/settings (LEVEL) has broken deployment/api, halted since 2026-11-20T11:46:46Z; revert it, or resume with: removing its entry configmap._.settings from the ConfigMap of halts": {
 			edited, halted(strings.Replace(halt, "configmap/shop", "configmap/*", 1)),
 		},
 		"was restarted by eviction at 2026-11-20T11:00:00Z (60m ago); pods that were created before may be left.": {
-			policy(catalog.WorkloadPolicy{Method: catalog.ByEviction}), func(in *explain.Input) { in.Workload.Evict = uint32(now.Add(-time.Hour).Unix()) }, //nolint:gosec // a time of this century
+			policy(catalogpolicy.WorkloadPolicy{Method: catalogpolicy.ByEviction}), func(in *explain.Input) { in.Workload.Evict = uint32(now.Add(-time.Hour).Unix()) }, //nolint:gosec // a time of this century
 		},
-		"its pod template has changed and is not rolled out": {edited, policy(catalog.WorkloadPolicy{Method: catalog.ByEviction}), func(in *explain.Input) {
-			in.Workload.TemplateHold, in.Workload.Rollout.Outdated = catalog.OnDelete, 1
+		"its pod template has changed and is not rolled out": {edited, policy(catalogpolicy.WorkloadPolicy{Method: catalogpolicy.ByEviction}), func(in *explain.Input) {
+			in.Workload.TemplateHold, in.Workload.Rollout.Outdated = workload.OnDelete, 1
 		}},
-		"it is paused": {edited, func(in *explain.Input) { in.Workload.Hold = catalog.Paused }},
+		"it is paused": {edited, func(in *explain.Input) { in.Workload.Hold = workload.Paused }},
 	} {
 		if got := explain.Explain(input(adjust...)).Conclusion; !strings.Contains(got, want) || !strings.HasPrefix(got, "deployment/web in shop ") || !strings.HasSuffix(got, ".") {
 			t.Errorf("the conclusion is %q, want %q", got, want)
@@ -157,7 +164,7 @@ func TestAWorkloadThatLacksAConfigIsSaidToLackItWhateverElseIsTheCase(t *testing
 		adjust func(*explain.Input)
 	}{
 		"nothing":            {"lacks a config: " + gone, func(*explain.Input) {}},
-		"it has no record":   {"lacks a config: " + gone, func(in *explain.Input) { in.Workload.Applied = catalog.AppliedState{} }},
+		"it has no record":   {"lacks a config: " + gone, func(in *explain.Input) { in.Workload.Applied = record.AppliedState{} }},
 		"no record to trust": {"lacks a config: " + gone, func(in *explain.Input) { in.Workload.Applied.Trusted = false }},
 		"its pods do not run": {"lacks a config: " + gone, func(in *explain.Input) {
 			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
@@ -165,15 +172,15 @@ func TestAWorkloadThatLacksAConfigIsSaidToLackItWhateverElseIsTheCase(t *testing
 		"a restart is due": {"has not restarted yet for what has changed in configmap/settings: " + gone, edited},
 		"its pods restart by hand": {"has not restarted yet for what has changed in configmap/settings: it is paused: the pods restart when it is resumed. Besides, " + gone, func(in *explain.Input) {
 			edited(in)
-			in.Workload.Hold = catalog.Paused
+			in.Workload.Hold = workload.Paused
 		}},
 		"a restart is held": {"has not restarted yet for what has changed in configmap/settings: the workload is held: migration. Besides, " + gone, func(in *explain.Input) {
 			edited(in)
-			policy(catalog.WorkloadPolicy{Hold: "migration"})(in)
+			policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})(in)
 		}},
 	} {
 		in := input(test.adjust)
-		in.Workload.References = append(in.Workload.References, catalog.Reference{Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "gone"}, Channel: catalog.Volume})
+		in.Workload.References = append(in.Workload.References, template.Reference{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "gone"}, Channel: template.Volume})
 		if got := explain.Explain(in).Conclusion; got != "deployment/web in shop "+test.want {
 			t.Errorf("%s: %q", name, got)
 		}
@@ -199,8 +206,8 @@ func TestTheConclusionForProgramsHasTimesWithoutAges(t *testing.T) {
 func TestUrgentContentWaitsForNoWindow(t *testing.T) {
 	config := configMap("debug", nil)
 	for id, waits := range map[string]bool{facts.ContentID(config): false, "4d2877b176f6a31c": true} {
-		in := input(policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"}))
-		in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.urgent": id})}
+		in := input(policy(catalogpolicy.WorkloadPolicy{Window: "0 22 * * 1-5 6h"}))
+		in.Configs = []*content.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.urgent": id})}
 		if got := explain.Explain(in).Conclusion; strings.Contains(got, "its window opens at") != waits {
 			t.Errorf("with the id %s: %q", id, got)
 		}
@@ -210,7 +217,7 @@ func TestUrgentContentWaitsForNoWindow(t *testing.T) {
 // Whoever waits may not know of it.
 func TestTheWindowOfAConfigIsNamed(t *testing.T) {
 	in := input()
-	in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.window": "0 22 * * 1-5 6h"})}
+	in.Configs = []*content.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.window": "0 22 * * 1-5 6h"})}
 	if got := explain.Explain(in).Conclusion; !strings.Contains(got, "the window of configmap/settings opens at 2026-11-20T22:00:00Z") {
 		t.Errorf("it says %q", got)
 	}
@@ -226,10 +233,10 @@ func TestAHaltThatIsResumedOrCannotBeReadDoesNotCount(t *testing.T) {
 
 func TestWhatIsReadThroughTheAPIIsShown(t *testing.T) {
 	in := input()
-	there := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "shared/flags"}
+	there := names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "shared/flags"}
 	in.Workload.References = append(in.Workload.References,
-		catalog.Reference{Config: settings, Keys: catalog.Selection{}, Channel: catalog.API, Optional: true},
-		catalog.Reference{Config: there, Keys: catalog.Selection{}, Channel: catalog.API, Optional: true})
+		template.Reference{Config: settings, Keys: template.Selection{}, Channel: template.API, Optional: true},
+		template.Reference{Config: there, Keys: template.Selection{}, Channel: template.API, Optional: true})
 	var got []string
 	for _, row := range explain.Explain(in).Configs {
 		got = append(got, row.Config+" as "+row.ReadAs+": "+row.Content)
@@ -243,8 +250,8 @@ func TestWhatIsReadThroughTheAPIIsShown(t *testing.T) {
 // What the pods have mounted is not read, and the record has no content of it.
 func TestAClassIsShownWithoutItsContent(t *testing.T) {
 	in := input()
-	class := catalog.ConfigRef{Kind: catalog.SecretProviderClass, Namespace: "shop", Name: "db"}
-	in.Workload.References = append(in.Workload.References, catalog.Reference{Config: class, Channel: catalog.Volume})
+	class := names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "shop", Name: "db"}
+	in.Workload.References = append(in.Workload.References, template.Reference{Config: class, Channel: template.Volume})
 	in.Workload.Applied.Checksums[class] = 1
 	report := explain.Explain(in)
 	want := explain.ConfigRow{Config: "secretproviderclass/db", Keys: "all", ReadAs: "files", Content: "each pod has its own, which counts with --csi"}
@@ -259,8 +266,8 @@ func TestAClassIsShownWithoutItsContent(t *testing.T) {
 // Rules name keys. Which keys of a Secret they leave is not known, since its data is not read.
 func TestTheRulesAboutASecretAreNotShown(t *testing.T) {
 	in := input()
-	for _, ref := range []catalog.ConfigRef{settings, db} {
-		in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Keys: catalog.Selection{Names: []string{"-swordfish"}, ByRules: true}})
+	for _, ref := range []names.ConfigRef{settings, db} {
+		in.Workload.References = append(in.Workload.References, template.Reference{Config: ref, Keys: template.Selection{Names: []string{"-swordfish"}, ByRules: true}})
 	}
 	in.Workload.Filtering = filteredBy(t, "configmap/settings:swordfish,secret/db:swordfish")
 	want := []string{"configmap/settings: all but swordfish", "secret/db: those that only and ignore leave"}
@@ -277,10 +284,10 @@ func keysOf(in *explain.Input) (keys []string) {
 }
 
 // filteredBy returns what a workload with the annotation has.
-func filteredBy(t *testing.T, ignored string) *catalog.Filtering {
+func filteredBy(t *testing.T, ignored string) *workload.Filtering {
 	t.Helper()
-	w, err := catalog.NewWorkload(catalog.Deployment, &catalog.Parts{
-		Meta:     &metav1.ObjectMeta{Namespace: "shop", Annotations: map[string]string{catalog.IgnoreAnnotation: ignored}},
+	w, err := workload.NewWorkload(names.Deployment, &workload.Parts{
+		Meta:     &metav1.ObjectMeta{Namespace: "shop", Annotations: map[string]string{annotation.IgnoreAnnotation: ignored}},
 		Selector: &metav1.LabelSelector{}, Template: &corev1.PodTemplateSpec{},
 	})
 	if err != nil {
@@ -290,15 +297,15 @@ func filteredBy(t *testing.T, ignored string) *catalog.Filtering {
 }
 
 func TestKeysThatSomethingReplacesAreLeftOut(t *testing.T) {
-	missing := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "missing"}
+	missing := names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "missing"}
 	for hidden, want := range map[string][]string{
 		"OTHER":     {"configmap/missing: all that nothing replaces", "configmap/settings: all but OTHER", "secret/db: all that nothing replaces"},
 		"swordfish": {"configmap/missing: all that nothing replaces", "configmap/settings: all", "secret/db: all that nothing replaces"},
 	} {
 		in := input()
 		in.Workload.References = nil
-		for _, ref := range []catalog.ConfigRef{missing, settings, db} {
-			in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Keys: catalog.Selection{Names: []string{"-" + hidden}, ByRules: true}})
+		for _, ref := range []names.ConfigRef{missing, settings, db} {
+			in.Workload.References = append(in.Workload.References, template.Reference{Config: ref, Keys: template.Selection{Names: []string{"-" + hidden}, ByRules: true}})
 		}
 		if diff := cmp.Diff(want, keysOf(in)); diff != "" {
 			t.Error(diff)
@@ -307,7 +314,7 @@ func TestKeysThatSomethingReplacesAreLeftOut(t *testing.T) {
 }
 
 func TestTheReportIsSafeAndNamesNoKeyOfASecret(t *testing.T) {
-	in := input(edited, readsSecret, policy(catalog.WorkloadPolicy{Wave: -1, Hold: "\x1b[2Jmigration", Problem: "annotation x: \"\x1b\" is wrong"}), halted(halt))
+	in := input(edited, readsSecret, policy(catalogpolicy.WorkloadPolicy{Wave: -1, Hold: "\x1b[2Jmigration", Problem: "annotation x: \"\x1b\" is wrong"}), halted(halt))
 	in.Workload.Timestamp, in.Workload.Cause = "2026-11-20T11:58:00.123Z", "configmap/settings: LEVEL"
 	in.Events = []facts.Event{{At: now.Add(-time.Minute), Reason: "Restarting", Message: "two\nlines", Count: 2}}
 	report := explain.Explain(in)
@@ -357,8 +364,8 @@ Events:       60s ago  Restarting  two\u000alines (2 times)
 func TestTheTableOfConfigsIsSafeForATerminalWhateverAPodTemplateSays(t *testing.T) {
 	for _, name := range []string{"a\u009b2Jb", "a\u202eb", "a\bb", "a\tall\tfiles\tno\tas recorded"} {
 		report := explain.Explain(input(func(in *explain.Input) {
-			ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: name}
-			in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Channel: catalog.Volume, Optional: true})
+			ref := names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: name}
+			in.Workload.References = append(in.Workload.References, template.Reference{Config: ref, Channel: template.Volume, Optional: true})
 		}))
 		var out strings.Builder
 		if err := report.Print(&out); err != nil {
@@ -373,12 +380,12 @@ func TestTheTableOfConfigsIsSafeForATerminalWhateverAPodTemplateSays(t *testing.
 func TestTheTableOfConfigsIsNotMuchLargerThanItsPodTemplate(t *testing.T) {
 	report := explain.Explain(input(func(in *explain.Input) {
 		for i := range 2000 {
-			ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: fmt.Sprintf("c%04d", i)}
-			keys := catalog.Selection{Names: []string{"k"}}
+			ref := names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: fmt.Sprintf("c%04d", i)}
+			keys := template.Selection{Names: []string{"k"}}
 			if i == 0 {
 				keys.Names[0] = strings.Repeat("k", 100_000)
 			}
-			in.Workload.References = append(in.Workload.References, catalog.Reference{Config: ref, Keys: keys, Channel: catalog.Volume})
+			in.Workload.References = append(in.Workload.References, template.Reference{Config: ref, Keys: keys, Channel: template.Volume})
 		}
 	}))
 	var out strings.Builder
@@ -391,38 +398,38 @@ func TestTheTableOfConfigsIsNotMuchLargerThanItsPodTemplate(t *testing.T) {
 }
 
 func TestAWorkloadWhoseAnnotationsLeaveNothingIsSaidToReadNothingThatCounts(t *testing.T) {
-	for annotation, want := range map[string]string{
-		catalog.OnlyAnnotation + "=configmap/setings": "deployment/web in shop reads no ConfigMap or Secret that counts, so no edit restarts it (its annotation `only` names \"configmap/setings\").",
-		catalog.IgnoreAnnotation + "=configmap/*":     "deployment/web in shop reads no ConfigMap or Secret that counts, so no edit restarts it (its annotation `ignore` names \"configmap/*\").",
+	for note, want := range map[string]string{
+		annotation.OnlyAnnotation + "=configmap/setings": "deployment/web in shop reads no ConfigMap or Secret that counts, so no edit restarts it (its annotation `only` names \"configmap/setings\").",
+		annotation.IgnoreAnnotation + "=configmap/*":     "deployment/web in shop reads no ConfigMap or Secret that counts, so no edit restarts it (its annotation `ignore` names \"configmap/*\").",
 	} {
-		name, value, _ := strings.Cut(annotation, "=")
+		name, value, _ := strings.Cut(note, "=")
 		d := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", Annotations: map[string]string{name: value}}}
 		d.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}}
 		d.Spec.Template.Spec.Containers = []corev1.Container{{Name: "main", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{
 			LocalObjectReference: corev1.LocalObjectReference{Name: "settings"},
 		}}}}}
-		parts := catalog.PartsOfDeployment(d)
-		w, err := catalog.NewWorkload(catalog.Deployment, &parts)
+		parts := workload.PartsOfDeployment(d)
+		w, err := workload.NewWorkload(names.Deployment, &parts)
 		if err != nil {
 			t.Fatal(err)
 		}
 		in := input(func(in *explain.Input) { in.Workload.Workload = w })
 		r := explain.Explain(in)
 		if r.Conclusion != want {
-			t.Errorf("%s: %s", annotation, r.Conclusion)
+			t.Errorf("%s: %s", note, r.Conclusion)
 		}
-		if isMistake := name == catalog.OnlyAnnotation; isMistake != slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, "names nothing that the pod template reads") }) {
-			t.Errorf("%s: the problems %q", annotation, r.Problems)
+		if isMistake := name == annotation.OnlyAnnotation; isMistake != slices.ContainsFunc(r.Problems, func(p string) bool { return strings.Contains(p, "names nothing that the pod template reads") }) {
+			t.Errorf("%s: the problems %q", note, r.Problems)
 		}
-		if isMistake := in.Workload.Wrong() != ""; isMistake != (name == catalog.OnlyAnnotation) {
-			t.Errorf("%s: %q", annotation, in.Workload.Wrong())
+		if isMistake := in.Workload.Wrong() != ""; isMistake != (name == annotation.OnlyAnnotation) {
+			t.Errorf("%s: %q", note, in.Workload.Wrong())
 		}
 	}
 }
 
 func TestWithoutTheLeaderTheAnnotationSaysSinceWhenAWorkloadIsHeld(t *testing.T) {
-	set := catalog.HoldTime{At: now.Add(-time.Hour), IsExact: true}
-	report := explain.Explain(input(policy(catalog.WorkloadPolicy{Hold: "migration", HoldSet: set})))
+	set := catalogpolicy.HoldTime{At: now.Add(-time.Hour), IsExact: true}
+	report := explain.Explain(input(policy(catalogpolicy.WorkloadPolicy{Hold: "migration", HoldSet: set})))
 	if want := "): migration (since 2026-11-20T11:00:00Z)"; len(report.Holds) != 1 || !strings.HasSuffix(report.Holds[0], want) {
 		t.Errorf("%q, want %s", report.Holds, want)
 	}
@@ -440,19 +447,19 @@ func TestARestartThatIsHeldAndRefusedIsExplainedWithBothUntilTheRefusalIsOver(t 
 		isRefused bool
 		adjust    []func(*explain.Input)
 	}{
-		"a hold":   {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed}},
+		"a hold":   {true, []func(*explain.Input){policy(catalogpolicy.WorkloadPolicy{Hold: "migration"}), failed}},
 		"a halt":   {true, []func(*explain.Input){halted(halt), failed}},
-		"a window": {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h"}), failed}},
-		"an Event of each leader": {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), func(in *explain.Input) {
+		"a window": {true, []func(*explain.Input){policy(catalogpolicy.WorkloadPolicy{Window: "0 22 * * 1-5 6h"}), failed}},
+		"an Event of each leader": {true, []func(*explain.Input){policy(catalogpolicy.WorkloadPolicy{Hold: "migration"}), func(in *explain.Input) {
 			failed(in)
 			in.Events[0].First = in.Events[0].At
 			in.Events[0].At = now
 			in.Events = append(in.Events, facts.Event{At: in.Events[0].First, Reason: "RestartFailed"}) // of the leader before
 		}}},
-		"a halt that is over":       {true, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt")}},
-		"nothing was due":           {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt. None is due any more")}},
-		"a refusal that is over":    {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, resumed("the controller may write to this workload again; its restart waits for its hold")}},
-		"a refusal before it waits": {false, []func(*explain.Input){policy(catalog.WorkloadPolicy{Hold: "migration"}), failed, func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:50:00Z" }}},
+		"a halt that is over":       {true, []func(*explain.Input){policy(catalogpolicy.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt")}},
+		"nothing was due":           {false, []func(*explain.Input){policy(catalogpolicy.WorkloadPolicy{Hold: "migration"}), failed, resumed("restart is no longer held by a halt. None is due any more")}},
+		"a refusal that is over":    {false, []func(*explain.Input){policy(catalogpolicy.WorkloadPolicy{Hold: "migration"}), failed, resumed("the controller may write to this workload again; its restart waits for its hold")}},
+		"a refusal before it waits": {false, []func(*explain.Input){policy(catalogpolicy.WorkloadPolicy{Hold: "migration"}), failed, func(in *explain.Input) { in.Workload.Timestamp = "2026-11-20T11:50:00Z" }}},
 	} {
 		got := explain.Explain(input(append([]func(*explain.Input){edited}, test.adjust...)...)).Conclusion
 		if strings.HasSuffix(got, refusal) != test.isRefused || strings.Contains(got, "Friday") != test.isRefused {
@@ -466,12 +473,12 @@ func TestWhetherTheEditOfASecretMattersIsNotKnownWithoutTheLeader(t *testing.T) 
 	for end, adjust := range map[string]func(*explain.Input){
 		".": func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] },
 		"; an edit would be held: migration. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday (at least since 2026-11-20T11:56:00Z).": func(in *explain.Input) {
-			policy(catalog.WorkloadPolicy{Hold: "migration"})(in)
+			policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})(in)
 			events("RestartFailed", "2026-11-20T11:56:00Z")(in)
 		},
 	} {
 		report := explain.Explain(input(readsSecret, func(in *explain.Input) {
-			in.Configs[1].Edits = []catalog.Edit{{Key: "user", At: now.Add(-5 * time.Minute)}}
+			in.Configs[1].Edits = []annotation.Edit{{Key: "user", At: now.Add(-5 * time.Minute)}}
 		}, adjust))
 		if report.Conclusion != want+end || report.Configs[1].Content != "edited after the record; its data is not read" {
 			t.Errorf("%q, %q", report.Conclusion, report.Configs[1].Content)
@@ -480,7 +487,7 @@ func TestWhetherTheEditOfASecretMattersIsNotKnownWithoutTheLeader(t *testing.T) 
 }
 
 func TestWithoutTheLeaderAnEventSaysSinceWhenAnAnnotationCannotBeUsed(t *testing.T) {
-	report := explain.Explain(input(policy(catalog.WorkloadPolicy{Problem: "annotation wave: wrong; 0 is used instead", Window: "every night"}), func(in *explain.Input) {
+	report := explain.Explain(input(policy(catalogpolicy.WorkloadPolicy{Problem: "annotation wave: wrong; 0 is used instead", Window: "every night"}), func(in *explain.Input) {
 		in.Events = []facts.Event{
 			{At: now.Add(-time.Minute), Reason: "InvalidAnnotation", Message: "annotation hodl: unknown; annotation wave: wrong; the wave is 0"},
 			{At: now.Add(-time.Hour), Reason: "InvalidAnnotation", Message: "annotation wave: wrong"},

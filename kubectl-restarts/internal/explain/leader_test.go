@@ -9,7 +9,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	catalogpolicy "kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 )
@@ -83,10 +84,10 @@ func TestASettledWorkloadWithoutPodsOrWithAHoldSaysSo(t *testing.T) {
 		adjust func(*explain.Input)
 	}{
 		"wants no pods; pods that start later read the present content.":                                 {settled, func(in *explain.Input) { in.Workload.Idle = true }},
-		"is settled: the content is as recorded; an edit would be held: migration.":                      {settled, policy(catalog.WorkloadPolicy{Hold: "migration"})},
+		"is settled: the content is as recorded; an edit would be held: migration.":                      {settled, policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})},
 		"is settled: the content is as recorded; an edit would be held: incident.":                       {settled, func(in *explain.Input) { in.Halts.Hold = "incident." }},
-		"is settled: the content is as recorded; an edit of configmap/settings would be held: approval.": {settled, func(in *explain.Input) { in.Configs = []*catalog.Config{configMap("debug", approval)} }},
-		"is about to restart.": {due, policy(catalog.WorkloadPolicy{Hold: "migration"})},
+		"is settled: the content is as recorded; an edit of configmap/settings would be held: approval.": {settled, func(in *explain.Input) { in.Configs = []*content.Config{configMap("debug", approval)} }},
+		"is about to restart.": {due, policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})},
 	} {
 		in := asked(test.answer)
 		test.adjust(in)
@@ -100,8 +101,8 @@ func TestEachHoldSaysSinceWhenAndHowToReleaseIt(t *testing.T) {
 	in := asked(status.Workload{Entry: status.Entry{State: status.Settled}, Holds: status.List[status.Hold]{Items: []status.Hold{
 		{On: "deployment/shop/web", Beginning: status.Beginning{Since: now.Add(-time.Hour)}}, {On: "configmap/shop/settings", IsConfig: true, Beginning: status.Beginning{Since: now.Add(-time.Minute), AtLeast: true}},
 	}}})
-	policy(catalog.WorkloadPolicy{Hold: "migration"})(in)
-	in.Configs = []*catalog.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
+	policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})(in)
+	in.Configs = []*content.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
 	in.Halts.Hold = "incident"
 	want := []string{
 		"everything (release by removing the entry hold from the ConfigMap of halts): incident",

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/window"
 )
@@ -12,19 +15,19 @@ import (
 // Admit answers whether a restart of the workload for the configs may begin, as far as annotations, the
 // hold of everything (empty if there is none), a halt (nil if there is none) and what its pods lack (empty if nothing is
 // known) say. What else is under way is known to the controller's leader only.
-func (w *Workload) Admit(configs []*catalog.Config, everything string, halt *gate.Halt, lacks string, now time.Time) gate.Answer {
+func (w *Workload) Admit(configs []*content.Config, everything string, halt *gate.Halt, lacks string, now time.Time) gate.Answer {
 	wishes := w.Wishes(configs, everything)
-	closed, opens := wishes.Closed(func(window catalog.Wish) (bool, time.Time, error) { return Closed(window, now) })
+	closed, opens := wishes.Closed(func(window policy.Wish) (bool, time.Time, error) { return Closed(window, now) })
 	return gate.Admit(&gate.Case{
-		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, Missing: lacks, CannotRoll: w.Hold != catalog.NoHold, Closed: closed, Opens: opens,
+		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, Missing: lacks, CannotRoll: w.Hold != workload.NoHold, Closed: closed, Opens: opens,
 	}, now)
 }
 
 // Wishes returns what people ask of a restart of the workload for the configs.
-func (w *Workload) Wishes(configs []*catalog.Config, everything string) catalog.Wishes {
-	return catalog.Wishes{Everything: everything, Workload: w.Policy, Delivered: func(yield func(catalog.Delivery) bool) {
+func (w *Workload) Wishes(configs []*content.Config, everything string) policy.Wishes {
+	return policy.Wishes{Everything: everything, Workload: w.Policy, Delivered: func(yield func(policy.Delivery) bool) {
 		for _, config := range configs {
-			d := catalog.Delivery{Config: config.Ref}
+			d := policy.Delivery{Config: config.Ref}
 			if config.Policy != nil {
 				d.Policy, d.IsUrgent = *config.Policy, isUrgent(config)
 			}
@@ -37,19 +40,19 @@ func (w *Workload) Wishes(configs []*catalog.Config, everything string) catalog.
 
 // isUrgent reports whether the content of a config is known to be urgent. Only the controller can
 // compute the id of the content of a Secret.
-func isUrgent(config *catalog.Config) bool {
+func isUrgent(config *content.Config) bool {
 	return config.Policy.Urgent != "" && !config.Ref.Kind.IsSecret() && config.Policy.Urgent == ContentID(config)
 }
 
 // ContentID identifies the content of a ConfigMap.
-func ContentID(config *catalog.Config) string {
-	return config.ContentID(nil, catalog.ChecksumKey{})
+func ContentID(config *content.Config) string {
+	return config.ContentID(nil, content.ChecksumKey{})
 }
 
 // Closed reports whether a window is closed, when it opens, zero if that is not known, and why it cannot be read. That of
 // the controller is not known here, and counts as open.
-func Closed(wish catalog.Wish, now time.Time) (isClosed bool, opens time.Time, err error) {
-	if wish.By == catalog.ByController {
+func Closed(wish policy.Wish, now time.Time) (isClosed bool, opens time.Time, err error) {
+	if wish.By == policy.ByController {
 		return false, time.Time{}, nil
 	}
 	w, err := window.Parse(wish.Text)
@@ -57,7 +60,7 @@ func Closed(wish catalog.Wish, now time.Time) (isClosed bool, opens time.Time, e
 	return isClosed, opens, err
 }
 
-// Opening says when a closed window opens, as [catalog.Wishes.Closed] names it.
+// Opening says when a closed window opens, as [policy.Wishes.Closed] names it.
 func Opening(window string, opens time.Time) string {
 	if opens.IsZero() {
 		return window
@@ -66,22 +69,22 @@ func Opening(window string, opens time.Time) string {
 }
 
 // ByHand says what makes the pods restart of a workload that a patch does not restart.
-func ByHand(hold catalog.Hold) string {
+func ByHand(hold workload.Hold) string {
 	switch hold {
-	case catalog.Paused:
+	case workload.Paused:
 		return "it is paused: the pods restart when it is resumed"
-	case catalog.OnDelete:
+	case workload.OnDelete:
 		return "its update strategy is OnDelete: each pod restarts when it is deleted"
-	case catalog.Partitioned:
+	case workload.Partitioned:
 		return "it has a partition: pods with an ordinal below it keep running until it is lowered"
-	case catalog.Untriggered:
+	case workload.Untriggered:
 		return "it has no trigger of the type ConfigChange: the pods restart with its next rollout"
-	case catalog.InPlace:
+	case workload.InPlace:
 		return hold.Prevents()
-	case catalog.NoHold:
+	case workload.NoHold:
 	}
 	return ""
 }
 
 // ConfigName names a config as kubectl does.
-func ConfigName(ref catalog.ConfigRef) string { return ref.NameWithin() }
+func ConfigName(ref names.ConfigRef) string { return ref.NameWithin() }

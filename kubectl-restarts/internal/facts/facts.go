@@ -8,7 +8,13 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/window"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
@@ -16,13 +22,13 @@ import (
 
 // Workload is a workload as the catalog would keep it, whether or not it is enabled.
 type Workload struct {
-	catalog.Workload
-	// Choice is what its own annotations say, or those of the Tools, which are named as by [catalog.Understood].
-	Choice catalog.Choice
+	workload.Workload
+	// Choice is what its own annotations say, or those of the Tools, which are named as by [policy.Understood].
+	Choice annotation.Choice
 	Tools  string
 	// Enabled reports whether it counts, and Ground why it does or does not, as far as is known.
 	Enabled bool
-	Ground  catalog.Ground
+	Ground  optin.Ground
 	// EnabledUnknown means that it may be enabled although it does not seem to be: the caller may not read what decides.
 	EnabledUnknown bool
 	// Cause is what the pod template says about the last restart.
@@ -39,7 +45,7 @@ type Workload struct {
 
 // Config is a config of which the metadata was read.
 type Config struct {
-	*catalog.Config
+	*content.Config
 	// Mistakes are as those of a [Workload].
 	Mistakes string
 }
@@ -74,7 +80,7 @@ func (c *Config) Wrong(halts *Halts) string {
 
 func windowProblem(schedule string) string {
 	if _, err := window.Parse(schedule); schedule != "" && err != nil {
-		return catalog.WindowProblem(err)
+		return policy.WindowProblem(err)
 	}
 	return ""
 }
@@ -86,8 +92,8 @@ func (w *Workload) LeftAlone(last *Event) string {
 	switch {
 	case w.Unsupported != "":
 		return w.Unsupported
-	case w.Excess != catalog.NoExcess:
-		return fmt.Sprintf("its pod template has more than %d references to ConfigMaps and Secrets", catalog.MaxReferences)
+	case w.Excess != workload.NoExcess:
+		return fmt.Sprintf("its pod template has more than %d references to ConfigMaps and Secrets", template.MaxReferences)
 	case last != nil && last.Type == corev1.EventTypeWarning && !(w.Applied.Trusted && w.Applied.Written.After(last.At)):
 		return strings.TrimSuffix(strings.TrimPrefix(last.Message, status.NotRestarted), ".")
 	}
@@ -116,7 +122,7 @@ func (w *Workload) Restarted() (at, cause string) {
 	began, isUnderWay := w.EvictedAt()
 	switch {
 	case isUnderWay:
-	case w.Method() == catalog.ByEviction && w.Applied.Trusted && len(w.Applied.RestartedFor) > 0:
+	case w.Method() == policy.ByEviction && w.Applied.Trusted && len(w.Applied.RestartedFor) > 0:
 		began = w.Applied.Written
 	default:
 		return w.Timestamp, w.Cause
@@ -133,7 +139,7 @@ func (w *Workload) ByEviction() string {
 	switch {
 	case w.RestartsItself():
 		return "by Argo Rollouts, which replaces its pods (.spec.restartAt)"
-	case w.Method() == catalog.ByEviction:
+	case w.Method() == policy.ByEviction:
 		return "by eviction, one pod after the other"
 	}
 	return ""
@@ -143,13 +149,13 @@ func (w *Workload) ByEviction() string {
 func (w *Workload) Name() string { return WorkloadName(w.Ref) }
 
 // WorkloadName names a workload as kubectl does.
-func WorkloadName(ref catalog.WorkloadRef) string {
+func WorkloadName(ref names.WorkloadRef) string {
 	return strings.ToLower(string(ref.Kind)) + "/" + ref.Name
 }
 
 // Lacks says which config that new pods need does not exist, empty if all do. IsMissing reports whether a config is known not
 // to exist.
-func (w *Workload) Lacks(isMissing func(catalog.ConfigRef) bool) string {
+func (w *Workload) Lacks(isMissing func(names.ConfigRef) bool) string {
 	for i := range w.References {
 		if r := &w.References[i]; r.IsRequired() && isMissing(r.Config) && !w.MayBeUnwatched(r.Config) {
 			return ConfigName(r.Config) + " does not exist: no new pod can start"
@@ -160,12 +166,12 @@ func (w *Workload) Lacks(isMissing func(catalog.ConfigRef) bool) string {
 
 // EditedAfterRecord returns when a key of a config that the workload reads was edited after its record was made, zero if none
 // was, or if there is no record to compare with.
-func (w *Workload) EditedAfterRecord(config *catalog.Config) time.Time {
+func (w *Workload) EditedAfterRecord(config *content.Config) time.Time {
 	if !w.Enabled || !w.Applied.Trusted || w.Ignores(config) {
 		return time.Time{}
 	}
 	selects := w.KeySelector(config.Ref)
-	return config.LastEdit(func(edit catalog.Edit) bool {
+	return config.LastEdit(func(edit annotation.Edit) bool {
 		return edit.At.After(w.Applied.Written) && selects != nil && selects(edit.Key)
 	})
 }

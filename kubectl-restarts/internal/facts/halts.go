@@ -9,7 +9,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
@@ -51,7 +53,7 @@ func (h *Halts) Gaps() []status.Gap {
 }
 
 // wrongResume describes why the annotation of a config resumes nothing; see [gate.ProblemOfResume].
-func (h *Halts) wrongResume(config *catalog.Config) string {
+func (h *Halts) wrongResume(config *content.Config) string {
 	if config.Policy == nil {
 		return ""
 	}
@@ -68,18 +70,18 @@ func (h *Halts) wrongResume(config *catalog.Config) string {
 
 // IsOver reports whether a leader ends a halt of a config, or has just ended it: its owner resumes it, or its content has
 // changed. HasContent means that the content of the config was read.
-func IsOver(h *gate.Halt, config *catalog.Config, hasContent bool) bool {
+func IsOver(h *gate.Halt, config *content.Config, hasContent bool) bool {
 	switch {
 	case h.Config != config.Ref:
 		return false
 	case config.Policy != nil && config.Policy.Resume == h.ID:
 		return true
 	}
-	return hasContent && !config.Ref.Kind.IsSecret() && config.ContentID(h.Keys, catalog.ChecksumKey{}) != h.Content
+	return hasContent && !config.Ref.Kind.IsSecret() && config.ContentID(h.Keys, content.ChecksumKey{}) != h.Content
 }
 
 // Concerns reports whether a halt is of a config, or of the group of its copies in other namespaces.
-func Concerns(h *gate.Halt, ref catalog.ConfigRef) bool {
+func Concerns(h *gate.Halt, ref names.ConfigRef) bool {
 	return h.Config == ref || h.Config == gate.GroupOf(ref.Kind, ref.Name)
 }
 
@@ -184,7 +186,7 @@ func (e *Event) String(now time.Time) string {
 // Age returns how long ago something was, as kubectl shows it.
 func Age(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }
 
-var annotateToResume = regexp.MustCompile(`kubectl annotate --overwrite -n (\S+) (\S+) ` + regexp.QuoteMeta(catalog.ResumeAnnotation) + `=([a-z0-9]+)`)
+var annotateToResume = regexp.MustCompile(`kubectl annotate --overwrite -n (\S+) (\S+) ` + regexp.QuoteMeta(annotation.ResumeAnnotation) + `=([a-z0-9]+)`)
 
 // OwnCommands returns a text of the controller with the command of the plugin that resumes a halt in place of kubectl's.
 func OwnCommands(text string) string {

@@ -3,7 +3,7 @@ package facts_test
 import (
 	"testing"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
@@ -13,7 +13,7 @@ func TestTheOwnerOfAConfigResumesTheHaltsOfItsReadersElsewhere(t *testing.T) {
 		"flags":        "kubectl restarts resume -n team-a configmap/flags id",
 		"shared/flags": "kubectl restarts resume -n shared configmap/flags id",
 	} {
-		h := &gate.Halt{ID: "id", Config: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "team-a", Name: name}}
+		h := &gate.Halt{ID: "id", Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "team-a", Name: name}}
 		if got := facts.ResumeCommand(h); got != want {
 			t.Errorf("%s: %s", name, got)
 		}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -18,27 +18,27 @@ func ReleaseCommand(namespace, name string) string {
 }
 
 // Release says how to release a hold of a workload.
-func Release(hold catalog.Wish, w *Workload) string {
+func Release(hold policy.Wish, w *Workload) string {
 	switch hold.By {
-	case catalog.ByWorkload:
+	case policy.ByWorkload:
 		return "release with: " + ReleaseCommand(w.Ref.Namespace, w.Name())
-	case catalog.ByConfig:
+	case policy.ByConfig:
 		source := hold.Config.Source() // whose owner decides
 		return "release with: " + ReleaseCommand(source.Namespace, ConfigName(source))
-	case catalog.ByController:
+	case policy.ByController:
 	}
 	return ReleaseAll
 }
 
 // DescribeHold says which restarts of a workload a hold holds, why, and how to release it.
-func DescribeHold(hold catalog.Wish, w *Workload) string {
+func DescribeHold(hold policy.Wish, w *Workload) string {
 	what := "all restarts"
 	switch hold.By {
-	case catalog.ByWorkload:
+	case policy.ByWorkload:
 		what = "restarts of " + w.Name()
-	case catalog.ByConfig:
+	case policy.ByConfig:
 		what = "restarts for " + ConfigName(hold.Config)
-	case catalog.ByController:
+	case policy.ByController:
 	}
 	return "held: " + what + " (" + Release(hold, w) + "): " + hold.Text
 }
@@ -54,7 +54,7 @@ func HeldSince(holds *status.List[status.Hold], on fmt.Stringer) string {
 }
 
 // SetAt says since when an object has its hold, by its managedFields; empty if these do not say so.
-func SetAt(set catalog.HoldTime) string {
+func SetAt(set policy.HoldTime) string {
 	return Since(status.Beginning{Since: set.At, AtLeast: !set.IsExact})
 }
 

@@ -3,20 +3,23 @@ package facts
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/dialect"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 // OptInRules are the rules of a controller that has noted them, and the namespaces that it watches.
 type OptInRules struct {
-	catalog.OptInRules
-	Namespaces string // a [catalog.NamespaceSet]
+	optin.Rules
+	Namespaces string // a [optin.NamespaceSet]
 }
 
 // RulesIn returns the rules about which workloads count that controllers have noted on the ConfigMap of halts.
 // Rules that cannot be read are left out.
 func RulesIn(annotations map[string]string) []OptInRules {
 	var all []OptInRules
-	for set, note := range catalog.ReadOptInNotes(annotations[catalog.OptInsAnnotation]) {
+	for set, note := range optin.ReadOptInNotes(annotations[annotation.OptInsAnnotation]) {
 		if rules, err := note.Rules(); err == nil {
 			all = append(all, OptInRules{rules, set})
 		}
@@ -27,7 +30,7 @@ func RulesIn(annotations map[string]string) []OptInRules {
 // RulesFor returns the rules of the controller that watches a namespace, as far as they are known.
 func RulesFor(rules []OptInRules, namespace string) *OptInRules {
 	for i := range rules {
-		if catalog.IsInSet(namespace, rules[i].Namespaces) {
+		if optin.IsInSet(namespace, rules[i].Namespaces) {
 			return &rules[i]
 		}
 	}
@@ -35,20 +38,20 @@ func RulesFor(rules []OptInRules, namespace string) *OptInRules {
 }
 
 // Config returns a config with these annotations as the rules understand them.
-func (r *OptInRules) Config(config catalog.Config, annotations map[string]string) catalog.Config {
-	r.UnderstandConfig(&config, annotations)
+func (r *OptInRules) Config(config content.Config, annotations map[string]string) content.Config {
+	dialect.UnderstandConfig(&r.Rules, &config, annotations)
 	return config
 }
 
 // WithMistakes is [OptInRules.Config] with what is wrong with the annotations and labels.
-func (r *OptInRules) WithMistakes(config catalog.Config, meta *metav1.ObjectMeta) Config {
+func (r *OptInRules) WithMistakes(config content.Config, meta *metav1.ObjectMeta) Config {
 	config = r.Config(config, meta.Annotations)
-	return Config{&config, r.ConfigMistakes(meta)}
+	return Config{&config, dialect.ConfigMistakes(&r.Rules, meta)}
 }
 
 // UnreadRules stand for rules that cannot be read: Namespaces may decide about every workload that says nothing.
 func UnreadRules() []OptInRules {
-	return []OptInRules{{catalog.OptInRules{ByNamespace: true}, catalog.NamespaceSet(nil)}}
+	return []OptInRules{{optin.Rules{ByNamespace: true}, optin.NamespaceSet(nil)}}
 }
 
 // Follow sets which workloads are enabled, and why, by the rules of the controllers that watch their namespaces. The
@@ -66,17 +69,17 @@ func Follow(workloads []Workload, rules []OptInRules, namespaces map[string]*met
 // follow sets whether the workload is enabled, and reports whether that is known. The metadata of the Namespace is nil
 // if it is not.
 func (w *Workload) follow(rules *OptInRules, meta *metav1.ObjectMeta) (isKnown bool) {
-	var namespace *catalog.Namespace
+	var namespace *optin.Namespace
 	if meta != nil {
 		namespace = new(rules.ReadNamespace(meta))
 	}
 	w.Ground = rules.Ground(w.Choice, w.Ref.Namespace, namespace)
-	if isKnown = w.Ground != catalog.NamespaceUnknown; !isKnown {
-		w.Ground = (&catalog.OptInRules{}).Ground(w.Choice, w.Ref.Namespace, nil)
+	if isKnown = w.Ground != optin.NamespaceUnknown; !isKnown {
+		w.Ground = (&optin.Rules{}).Ground(w.Choice, w.Ref.Namespace, nil)
 	}
 	w.Enabled = w.Ground.Counts()
-	if meta != nil && w.Ground == catalog.NotEnabledThere && w.Mistyped == "" {
-		if mistakes := rules.NamespaceMistakes(meta); mistakes != "" {
+	if meta != nil && w.Ground == optin.NotEnabledThere && w.Mistyped == "" {
+		if mistakes := dialect.NamespaceMistakes(&rules.Rules, meta); mistakes != "" {
 			w.Mistyped = "on its Namespace, " + mistakes
 		}
 	}

@@ -8,58 +8,59 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 )
 
 func TestWorkloadsFollowTheRulesThatTheControllerHasNoted(t *testing.T) {
 	namespaces := map[string]*metav1.ObjectMeta{
-		"in":    {Name: "in", Annotations: map[string]string{catalog.EnabledAnnotation: catalog.Enabled}},
-		"out":   {Name: "out", Annotations: map[string]string{catalog.EnabledAnnotation: "no"}},
-		"typo":  {Name: "typo", Annotations: map[string]string{"com.xing.deployment-restrat": catalog.Enabled}},
+		"in":    {Name: "in", Annotations: map[string]string{annotation.EnabledAnnotation: annotation.Enabled}},
+		"out":   {Name: "out", Annotations: map[string]string{annotation.EnabledAnnotation: "no"}},
+		"typo":  {Name: "typo", Annotations: map[string]string{"com.xing.deployment-restrat": annotation.Enabled}},
 		"plain": {Name: "plain"}, "elsewhere": {Name: "elsewhere"},
 	}
-	byNamespace, byDefault := &catalog.OptInRules{ByNamespace: true}, &catalog.OptInRules{ByDefault: true}
-	ignoring := &catalog.OptInRules{Ignored: []string{"p*"}}
+	byNamespace, byDefault := &optin.Rules{ByNamespace: true}, &optin.Rules{ByDefault: true}
+	ignoring := &optin.Rules{Ignored: []string{"p*"}}
 	selected, err := labels.Parse("tier=web")
 	if err != nil {
 		t.Fatal(err)
 	}
-	selecting := &catalog.OptInRules{Selector: selected}
+	selecting := &optin.Rules{Selector: selected}
 	const own = "its annotation com.xing.deployment-restart"
 	for name, test := range map[string]struct {
-		rules     *catalog.OptInRules
-		choice    catalog.Choice
+		rules     *optin.Rules
+		choice    annotation.Choice
 		namespace string
 		enabled   bool
 		why       string
 		doubtful  bool
 	}{
-		"nothing is noted":            {nil, catalog.OptsIn, "plain", true, own, false},
-		"nothing is noted or said":    {nil, catalog.Unsaid, "in", false, own + " is missing", false},
-		"by its namespace":            {byNamespace, catalog.Unsaid, "in", true, "the annotation com.xing.deployment-restart of its Namespace", false},
-		"not by its namespace":        {byNamespace, catalog.Unsaid, "plain", false, own + " and that of its Namespace are missing", false},
-		"misspelled there":            {byNamespace, catalog.Unsaid, "typo", false, "on its Namespace, annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart, so it enables nothing", false},
-		"by default":                  {byDefault, catalog.Unsaid, "plain", true, "default (--enable-by-default)", false},
-		"by default, but not there":   {byDefault, catalog.Unsaid, "out", false, `the annotation com.xing.deployment-restart of its Namespace is not "enabled"`, false},
-		"by default, but not it":      {byDefault, catalog.OptsOut, "plain", false, own + ` is not "enabled"`, false},
-		"another controller's":        {byDefault, catalog.Unsaid, "elsewhere", false, own + " is missing", false},
-		"ignored":                     {ignoring, catalog.OptsIn, "plain", false, "its namespace is ignored by --ignore-namespace", false},
-		"ignored, but not read":       {ignoring, catalog.OptsIn, "private", false, "its namespace is ignored by --ignore-namespace", false},
-		"not selected":                {selecting, catalog.OptsIn, "plain", false, "its namespace is not selected by --namespace-selector", false},
-		"perhaps not selected":        {selecting, catalog.OptsIn, "private", true, own, true},
-		"a namespace it may not read": {byDefault, catalog.Unsaid, "private", false, own + " is missing", true},
-		"its own, there, too":         {byDefault, catalog.OptsIn, "private", true, own, false},
+		"nothing is noted":            {nil, annotation.OptsIn, "plain", true, own, false},
+		"nothing is noted or said":    {nil, annotation.Unsaid, "in", false, own + " is missing", false},
+		"by its namespace":            {byNamespace, annotation.Unsaid, "in", true, "the annotation com.xing.deployment-restart of its Namespace", false},
+		"not by its namespace":        {byNamespace, annotation.Unsaid, "plain", false, own + " and that of its Namespace are missing", false},
+		"misspelled there":            {byNamespace, annotation.Unsaid, "typo", false, "on its Namespace, annotation com.xing.deployment-restrat looks like a misspelling of com.xing.deployment-restart, so it enables nothing", false},
+		"by default":                  {byDefault, annotation.Unsaid, "plain", true, "default (--enable-by-default)", false},
+		"by default, but not there":   {byDefault, annotation.Unsaid, "out", false, `the annotation com.xing.deployment-restart of its Namespace is not "enabled"`, false},
+		"by default, but not it":      {byDefault, annotation.OptsOut, "plain", false, own + ` is not "enabled"`, false},
+		"another controller's":        {byDefault, annotation.Unsaid, "elsewhere", false, own + " is missing", false},
+		"ignored":                     {ignoring, annotation.OptsIn, "plain", false, "its namespace is ignored by --ignore-namespace", false},
+		"ignored, but not read":       {ignoring, annotation.OptsIn, "private", false, "its namespace is ignored by --ignore-namespace", false},
+		"not selected":                {selecting, annotation.OptsIn, "plain", false, "its namespace is not selected by --namespace-selector", false},
+		"perhaps not selected":        {selecting, annotation.OptsIn, "private", true, own, true},
+		"a namespace it may not read": {byDefault, annotation.Unsaid, "private", false, own + " is missing", true},
+		"its own, there, too":         {byDefault, annotation.OptsIn, "private", true, own, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			annotations := make(map[string]string)
 			if test.rules != nil {
-				encoded, err := json.Marshal(map[string]catalog.OptInNote{
-					catalog.NamespaceSet([]string{"in", "out", "plain", "private", "typo"}): test.rules.Note(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
+				encoded, err := json.Marshal(map[string]optin.Note{
+					optin.NamespaceSet([]string{"in", "out", "plain", "private", "typo"}): test.rules.Note(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)),
 				})
 				if err != nil {
 					t.Fatal(err)
 				}
-				annotations[catalog.OptInsAnnotation] = string(encoded)
+				annotations[annotation.OptInsAnnotation] = string(encoded)
 			}
 			w := Workload{Choice: test.choice}
 			w.Ref.Namespace = test.namespace

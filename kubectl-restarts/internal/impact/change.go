@@ -8,7 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
@@ -18,22 +19,22 @@ import (
 func ConfigMapApplied(rules *facts.OptInRules, present, file *corev1.ConfigMap) Change {
 	after := corev1.ConfigMap{ObjectMeta: file.ObjectMeta, Data: file.Data, BinaryData: file.BinaryData}
 	if present == nil {
-		return newChange(nil, rules.Config(catalog.NewConfigMap(&after), after.Annotations))
+		return newChange(nil, rules.Config(content.NewConfigMap(&after), after.Annotations))
 	}
 	after.ObjectMeta = applied(&present.ObjectMeta, &file.ObjectMeta)
-	before := rules.Config(catalog.NewConfigMap(present), present.Annotations)
-	return newChange(&before, rules.Config(catalog.NewConfigMap(&after), after.Annotations))
+	before := rules.Config(content.NewConfigMap(present), present.Annotations)
+	return newChange(&before, rules.Config(content.NewConfigMap(&after), after.Annotations))
 }
 
 // SecretApplied is like [ConfigMapApplied] for a Secret.
 func SecretApplied(rules *facts.OptInRules, present, file *corev1.Secret) Change {
 	after := corev1.Secret{ObjectMeta: file.ObjectMeta, Data: withStrings(file)}
 	if present == nil {
-		return newChange(nil, rules.Config(catalog.NewSecret(&after), after.Annotations))
+		return newChange(nil, rules.Config(content.NewSecret(&after), after.Annotations))
 	}
 	after.ObjectMeta = applied(&present.ObjectMeta, &file.ObjectMeta)
-	before := rules.Config(catalog.NewSecret(present), present.Annotations)
-	return newChange(&before, rules.Config(catalog.NewSecret(&after), after.Annotations))
+	before := rules.Config(content.NewSecret(present), present.Annotations)
+	return newChange(&before, rules.Config(content.NewSecret(&after), after.Annotations))
 }
 
 // withStrings returns the data of a Secret as the API server would store it: stringData wins.
@@ -58,13 +59,13 @@ func applied(present, file *metav1.ObjectMeta) metav1.ObjectMeta {
 	return meta
 }
 
-func newChange(before *catalog.Config, after catalog.Config) Change {
+func newChange(before *content.Config, after content.Config) Change {
 	return Change{Ref: after.Ref, Before: before, After: &after}
 }
 
 // KeysChanged returns a change of the given keys of a config, or of all its keys if none is given,
 // to content that it does not have. Keys that it lacks are added.
-func KeysChanged(present catalog.Config, keys []string) Change {
+func KeysChanged(present content.Config, keys []string) Change {
 	after := present
 	after.Edits, after.Keys = nil, slices.Clone(present.Keys)
 	for i := range after.Keys {
@@ -73,11 +74,11 @@ func KeysChanged(present catalog.Config, keys []string) Change {
 		}
 	}
 	for _, name := range keys {
-		if !slices.ContainsFunc(after.Keys, func(key catalog.Key) bool { return key.Name == name }) {
-			after.Keys = append(after.Keys, catalog.Key{Name: name})
+		if !slices.ContainsFunc(after.Keys, func(key names.Key) bool { return key.Name == name }) {
+			after.Keys = append(after.Keys, names.Key{Name: name})
 		}
 	}
-	slices.SortFunc(after.Keys, func(a, b catalog.Key) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(after.Keys, func(a, b names.Key) int { return strings.Compare(a.Name, b.Name) })
 	return Change{Ref: present.Ref, Before: &present, After: &after}
 }
 
@@ -86,8 +87,8 @@ const anyKey = "\x00"
 
 // UnreadableChanged is like [KeysChanged] for a config that the caller may not read. Which keys it
 // has is only known from the workloads that name them; another one stands for the others.
-func UnreadableChanged(ref catalog.ConfigRef, workloads []facts.Workload, keys []string) Change {
-	present := catalog.Config{Ref: ref, Keys: []catalog.Key{{Name: anyKey}}}
+func UnreadableChanged(ref names.ConfigRef, workloads []facts.Workload, keys []string) Change {
+	present := content.Config{Ref: ref, Keys: []names.Key{{Name: anyKey}}}
 	if len(keys) == 0 {
 		present.Keys = append(present.Keys, keysNamed(ref, workloads)...)
 	}
@@ -97,21 +98,21 @@ func UnreadableChanged(ref catalog.ConfigRef, workloads []facts.Workload, keys [
 }
 
 // keysNamed returns the keys of a config that workloads name, sorted.
-func keysNamed(ref catalog.ConfigRef, workloads []facts.Workload) []catalog.Key {
-	var names []string
+func keysNamed(ref names.ConfigRef, workloads []facts.Workload) []names.Key {
+	var each []string
 	for i := range workloads {
 		for _, reference := range workloads[i].References {
 			if reference.Config == ref {
 				listed, _ := reference.Keys.Listed()
-				names = append(names, listed...)
+				each = append(each, listed...)
 			}
 		}
 	}
-	slices.Sort(names)
-	names = slices.Compact(names)
-	keys := make([]catalog.Key, 0, len(names))
-	for _, name := range names {
-		keys = append(keys, catalog.Key{Name: name})
+	slices.Sort(each)
+	each = slices.Compact(each)
+	keys := make([]names.Key, 0, len(each))
+	for _, name := range each {
+		keys = append(keys, names.Key{Name: name})
 	}
 	return keys
 }

@@ -12,16 +12,20 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
 // Change is a change of a config.
 type Change struct {
-	Ref catalog.ConfigRef
+	Ref names.ConfigRef
 	// Before is nil if the config does not exist yet.
-	Before *catalog.Config
-	After  *catalog.Config
+	Before *content.Config
+	After  *content.Config
 	// KeysUnknown means that the keys of both are not those that the config has, because the caller
 	// may not read it.
 	KeysUnknown bool
@@ -69,14 +73,14 @@ type Seen struct {
 
 // Row is a workload that sees a changed key.
 type Row struct {
-	Namespace string               `json:"namespace"`
-	Kind      catalog.WorkloadKind `json:"kind"`
-	Name      string               `json:"name"`
-	Pods      int32                `json:"pods"`
-	Wave      int16                `json:"wave"`
-	Changes   []Seen               `json:"changes"`
-	Outcome   Outcome              `json:"outcome"`
-	Reason    string               `json:"reason"`
+	Namespace string             `json:"namespace"`
+	Kind      names.WorkloadKind `json:"kind"`
+	Name      string             `json:"name"`
+	Pods      int32              `json:"pods"`
+	Wave      int16              `json:"wave"`
+	Changes   []Seen             `json:"changes"`
+	Outcome   Outcome            `json:"outcome"`
+	Reason    string             `json:"reason"`
 	// EnabledUnknown means that the pods stay only if the workload is as little enabled as it seems.
 	EnabledUnknown bool `json:"enabledUnknown,omitempty"`
 }
@@ -157,23 +161,23 @@ func newKnown(in *Input) *known {
 // catalog returns a catalog of the cluster as it is.
 func (in *Input) catalog() *catalog.Catalog {
 	c := catalog.New()
-	for _, kind := range []catalog.ConfigKind{catalog.ConfigMap, catalog.Secret} {
-		var configs []*catalog.Config
+	for _, kind := range []names.ConfigKind{names.ConfigMap, names.Secret} {
+		var configs []*content.Config
 		for i := range in.Changes {
 			if before := in.Changes[i].Before; before != nil && before.Ref.Kind == kind {
 				own := *before
 				configs = append(configs, &own)
 			}
 		}
-		c.ListConfigs(kind, "", configs, in.Now, true, func(catalog.ConfigRef) {})
+		c.ListConfigs(kind, "", configs, in.Now, true, func(names.ConfigRef) {})
 	}
-	workloads := make(map[catalog.WorkloadKind][]*catalog.Workload)
+	workloads := make(map[names.WorkloadKind][]*workload.Workload)
 	for i := range in.Workloads {
 		own := in.Workloads[i].Workload
 		workloads[own.Ref.Kind] = append(workloads[own.Ref.Kind], &own)
 	}
 	for kind, all := range workloads {
-		c.ListWorkloads(kind, "", all, 0, func(catalog.WorkloadRef) {})
+		c.ListWorkloads(kind, "", all, 0, func(names.WorkloadRef) {})
 	}
 	return c
 }
@@ -218,17 +222,17 @@ func (k *known) outcome(w *facts.Workload, seen []*Change) (Outcome, string) {
 		return Stays, "not enabled: " + w.Why()
 	}
 	decision := k.decide(k.changed, w)
-	if decision.Outcome == catalog.AskConfigs { // what the original controller recorded differs from any other content
-		decision.Outcome = catalog.Restart
+	if decision.Outcome == decide.AskConfigs { // what the original controller recorded differs from any other content
+		decision.Outcome = decide.Restart
 	}
 	switch {
-	case decision.Outcome != catalog.Restart && isNew(seen):
+	case decision.Outcome != decide.Restart && isNew(seen):
 		return Stays, "the config is new, and no container can have started without it"
-	case decision.Outcome != catalog.Restart && w.Idle:
+	case decision.Outcome != decide.Restart && w.Idle:
 		return Stays, "it wants no pods; pods that start later read the new content"
-	case decision.Outcome != catalog.Restart && k.decide(k.present, w).Outcome == catalog.Restart:
+	case decision.Outcome != decide.Restart && k.decide(k.present, w).Outcome == decide.Restart:
 		return Maybe, "the content returns to what the pods were recorded with; they restart only if one of them started in between"
-	case decision.Outcome != catalog.Restart:
+	case decision.Outcome != decide.Restart:
 		return Stays, decision.Reason
 	}
 	return k.admit(w, seen, decision.Reason)
@@ -241,19 +245,19 @@ func isNew(seen []*Change) bool {
 
 // decide decides about a workload whose pods all run with the present content, as far as no record
 // says otherwise.
-func (k *known) decide(c *catalog.Catalog, w *facts.Workload) catalog.Decision {
+func (k *known) decide(c *catalog.Catalog, w *facts.Workload) decide.Decision {
 	view, found := c.View(w.Ref)
 	if !found {
-		return catalog.Decision{Outcome: catalog.Keep, Reason: "it is not in the catalog"}
+		return decide.Decision{Outcome: decide.Keep, Reason: "it is not in the catalog"}
 	}
-	decision := catalog.Decide(view)
-	if decision.Outcome != catalog.AskPods {
+	decision := decide.Decide(view)
+	if decision.Outcome != decide.AskPods {
 		return decision
 	}
 	if w.Rollout.Wanted <= 0 {
-		return catalog.DecideByPods(view, nil)
+		return decide.DecideByPods(view, nil)
 	}
-	return catalog.DecideByPods(view, []catalog.Pod{k.pod(w)})
+	return decide.DecideByPods(view, []decide.Pod{k.pod(w)})
 }
 
 // earlier is how long before the change pods started, as far as that matters: long enough that no
@@ -261,18 +265,18 @@ func (k *known) decide(c *catalog.Catalog, w *facts.Workload) catalog.Decision {
 const earlier = time.Minute
 
 // pod returns a pod that runs with the present content.
-func (k *known) pod(w *facts.Workload) catalog.Pod {
+func (k *known) pod(w *facts.Workload) decide.Pod {
 	started := k.Now.Add(-earlier)
-	pod := catalog.Pod{Created: started, Mounted: started}
+	pod := decide.Pod{Created: started, Mounted: started}
 	for _, container := range w.Readers() {
-		pod.Started = append(pod.Started, catalog.Start{Container: container, At: started})
+		pod.Started = append(pod.Started, decide.Start{Container: container, At: started})
 	}
 	return pod
 }
 
 // admit returns what becomes of a restart that is due: what people asked for may put it off.
 func (k *known) admit(w *facts.Workload, seen []*Change, reason string) (Outcome, string) {
-	configs := make([]*catalog.Config, 0, len(seen))
+	configs := make([]*content.Config, 0, len(seen))
 	for _, change := range seen {
 		configs = append(configs, change.After)
 	}
@@ -280,7 +284,7 @@ func (k *known) admit(w *facts.Workload, seen []*Change, reason string) (Outcome
 	switch {
 	case answer.Reason == gate.Hold:
 		return Held, answer.Text
-	case w.Hold != catalog.NoHold:
+	case w.Hold != workload.NoHold:
 		return ByHand, facts.ByHand(w.Hold)
 	case answer.Reason == gate.Window:
 		return Waits, facts.Opening(answer.Text, answer.Until)

@@ -13,7 +13,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/impact"
 )
@@ -47,7 +52,7 @@ func reads(sources ...corev1.EnvFromSource) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].EnvFrom = sources }
 }
 
-// readsKey makes the Deployment read one key of a Secret, or of the settings if the Secret has no name.
+// ReadsKey makes the Deployment read one key of a Secret, or of the settings if the Secret has no name.
 func readsKey(secret, key string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		from := &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}, Key: key}}
@@ -70,23 +75,23 @@ func replicas(count int32) func(*appsv1.Deployment) {
 // recorded lets the Deployment have the controller's record of the settings.
 func recorded(data map[string]string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
-		config := catalog.NewConfigMap(settings(data))
-		parts := catalog.PartsOfDeployment(d)
-		w, err := catalog.NewWorkload(catalog.Deployment, &parts)
+		config := content.NewConfigMap(settings(data))
+		parts := workload.PartsOfDeployment(d)
+		w, err := workload.NewWorkload(names.Deployment, &parts)
 		if err != nil {
 			panic(err)
 		}
-		checksums := catalog.Checksums{config.Ref: config.Checksum([]catalog.Selection{{DataOnly: true}}, catalog.ChecksumKey{})}
-		annotations, err := checksums.Annotations(catalog.Basis{Template: w.Template, Written: now.Add(-time.Hour)})
+		checksums := record.Checksums{config.Ref: config.Checksum([]template.Selection{{DataOnly: true}}, content.ChecksumKey{})}
+		annotations, err := checksums.Annotations(record.Basis{Template: w.Template, Written: now.Add(-time.Hour)})
 		if err != nil {
 			panic(err)
 		}
 		for name, value := range annotations {
 			d.Annotations[name] = value
 		}
-		fields := fmt.Sprintf(`{"f:metadata":{"f:annotations":{"f:%s":{}}}}`, catalog.BasisAnnotation)
+		fields := fmt.Sprintf(`{"f:metadata":{"f:annotations":{"f:%s":{}}}}`, annotation.BasisAnnotation)
 		at := metav1.NewTime(now.Add(-time.Hour))
-		d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: catalog.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &at, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}}
+		d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: annotation.FieldManager, Operation: metav1.ManagedFieldsOperationUpdate, Time: &at, FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(fields)}}
 	}
 }
 
@@ -98,12 +103,12 @@ func workloads(t *testing.T, all ...*appsv1.Deployment) []facts.Workload {
 	t.Helper()
 	var reduced []facts.Workload
 	for _, d := range all {
-		parts := catalog.PartsOfDeployment(d)
-		w, err := catalog.NewWorkload(catalog.Deployment, &parts)
+		parts := workload.PartsOfDeployment(d)
+		w, err := workload.NewWorkload(names.Deployment, &parts)
 		if err != nil {
 			t.Fatal(err)
 		}
-		reduced = append(reduced, facts.Workload{Workload: w, Choice: catalog.ChoiceOf(&d.ObjectMeta)})
+		reduced = append(reduced, facts.Workload{Workload: w, Choice: annotation.ChoiceOf(&d.ObjectMeta)})
 	}
 	facts.Follow(reduced, nil, nil)
 	return reduced
@@ -221,7 +226,7 @@ func TestSecretsAreComparedWithoutNamingTheirKeys(t *testing.T) {
 func TestAnUnreadableSecretCountsAsChanged(t *testing.T) {
 	all := []*appsv1.Deployment{deployment("password", readsKey("db", "password")), deployment("user", readsKey("db", "user")),
 		deployment("whole", reads(corev1.EnvFromSource{SecretRef: &corev1.SecretEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "db"}}}))}
-	ref := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
+	ref := names.ConfigRef{Kind: names.Secret, Namespace: "shop", Name: "db"}
 	for want, keys := range map[string][]string{"password user whole": nil, "user whole": {"user"}} {
 		result := compute(t, impact.UnreadableChanged(ref, workloads(t, all...), keys), all...)
 		var names []string
@@ -238,7 +243,7 @@ func TestAnUnreadableSecretCountsAsChanged(t *testing.T) {
 }
 
 func TestKeysThatAreNamedChange(t *testing.T) {
-	config := catalog.NewConfigMap(settings(before))
+	config := content.NewConfigMap(settings(before))
 	for want, keys := range map[string][]string{"color level": nil, "color": {"COLOR"}, "new": {"NEW"}} {
 		result := compute(t, impact.KeysChanged(config, keys), deployment("color", readsKey("", "COLOR")), deployment("level", readsKey("", "LEVEL")), deployment("new", readsKey("", "NEW")))
 		var names []string
@@ -297,8 +302,8 @@ func TestTheOrderFollowsTheFanOutOfTheConfig(t *testing.T) {
 func BenchmarkCompute(b *testing.B) {
 	var all []facts.Workload
 	for i := range 10_000 {
-		parts := catalog.PartsOfDeployment(deployment(fmt.Sprintf("app-%05d", i), recorded(before)))
-		w, err := catalog.NewWorkload(catalog.Deployment, &parts)
+		parts := workload.PartsOfDeployment(deployment(fmt.Sprintf("app-%05d", i), recorded(before)))
+		w, err := workload.NewWorkload(names.Deployment, &parts)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -55,11 +55,11 @@ func (k *known) way() string {
 	const gradual = "one workload first, then 1, 2, 4, … as restarts are delivered"
 	allAtOnce := true
 	for i := range k.Changes {
-		policy := k.Changes[i].After.Policy
-		if policy != nil && policy.FanOut == catalog.Gradual {
+		rules := k.Changes[i].After.Policy
+		if rules != nil && rules.FanOut == policy.Gradual {
 			return gradual
 		}
-		allAtOnce = allAtOnce && policy != nil && policy.FanOut == catalog.AllAtOnce
+		allAtOnce = allAtOnce && rules != nil && rules.FanOut == policy.AllAtOnce
 	}
 	if allAtOnce {
 		return "all at once, as far as the limit of restarts allows"

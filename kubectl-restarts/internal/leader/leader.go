@@ -20,7 +20,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -55,7 +55,7 @@ type Leader struct {
 func New(config *rest.Config, place Place) *Leader { return &Leader{config: config, place: place} }
 
 // Workload returns what the leader knows of an enabled workload, and the name of the leader.
-func (l *Leader) Workload(ctx context.Context, ref catalog.WorkloadRef) (workload *status.Workload, name string, err error) {
+func (l *Leader) Workload(ctx context.Context, ref names.WorkloadRef) (workload *status.Workload, name string, err error) {
 	path := "/workload/" + strings.ToLower(string(ref.Kind)) + "/" + url.PathEscape(ref.Namespace) + "/" + url.PathEscape(ref.Name) + "/status.json"
 	workload, name, err = ask[status.Workload](ctx, l, path)
 	if err == nil && workload.Workload != ref.String() {

@@ -14,13 +14,13 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/internal/statuspage"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
 )
 
-var web = catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "web"}
+var web = names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"}
 
 // statusPage is the page of a leader that knows one workload.
 func statusPage(leads bool) http.Handler {

@@ -5,7 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
@@ -15,8 +16,8 @@ import (
 
 // Suspects returns the ConfigMaps that were edited after a record of a workload that reads them was made, and those with
 // halts. Their content decides whether the edit matters, or the halt is over. There are none if the leader was asked.
-func Suspects(in *Input) []catalog.ConfigRef {
-	l, found := newLook(in), make(map[catalog.ConfigRef]bool)
+func Suspects(in *Input) []names.ConfigRef {
+	l, found := newLook(in), make(map[names.ConfigRef]bool)
 	for i := range in.Workloads {
 		w := &in.Workloads[i]
 		for _, ref := range w.Configs() {
@@ -26,21 +27,21 @@ func Suspects(in *Input) []catalog.ConfigRef {
 		}
 	}
 	for i := range in.Halts.Active {
-		if ref := in.Halts.Active[i].Config; in.Leader == nil && l.configs[ref] != nil && ref.Kind == catalog.ConfigMap {
+		if ref := in.Halts.Active[i].Config; in.Leader == nil && l.configs[ref] != nil && ref.Kind == names.ConfigMap {
 			found[ref] = true
 		}
 	}
-	all := make([]catalog.ConfigRef, 0, len(found))
+	all := make([]names.ConfigRef, 0, len(found))
 	for ref := range found {
 		all = append(all, ref)
 	}
-	slices.SortFunc(all, func(a, b catalog.ConfigRef) int { return strings.Compare(a.String(), b.String()) })
+	slices.SortFunc(all, func(a, b names.ConfigRef) int { return strings.Compare(a.String(), b.String()) })
 	return all
 }
 
 // editedAt returns when a key of a config that the workload reads was edited after its record was made, zero if none was,
 // or if there is no record to compare with.
-func (l *look) editedAt(w *facts.Workload, ref catalog.ConfigRef) time.Time {
+func (l *look) editedAt(w *facts.Workload, ref names.ConfigRef) time.Time {
 	config := l.config(ref)
 	if l.Leader != nil || config == nil {
 		return time.Time{}
@@ -72,7 +73,7 @@ func (l *look) lacks(w *facts.Workload) string {
 	if l.Leader != nil || w.Idle {
 		return ""
 	}
-	return w.Lacks(func(ref catalog.ConfigRef) bool { return l.isKnown(ref) && l.config(ref) == nil })
+	return w.Lacks(func(ref names.ConfigRef) bool { return l.isKnown(ref) && l.config(ref) == nil })
 }
 
 // dateMistakes notes since when annotations that cannot be used are there at least: since an Event told of them.
@@ -85,7 +86,7 @@ func (l *look) dateMistakes() {
 }
 
 // config returns the metadata of a config as its readers see it, nil if it is not known, not shared, or not there.
-func (l *look) config(ref catalog.ConfigRef) *catalog.Config {
+func (l *look) config(ref names.ConfigRef) *content.Config {
 	if source := l.configs[ref.Source()]; source != nil && ref.IsShared() {
 		return source.As(ref)
 	}
@@ -93,7 +94,7 @@ func (l *look) config(ref catalog.ConfigRef) *catalog.Config {
 }
 
 // isKnown reports whether a config would be among those that were listed.
-func (l *look) isKnown(ref catalog.ConfigRef) bool {
+func (l *look) isKnown(ref names.ConfigRef) bool {
 	return !l.Unlisted[ref.Kind] && !ref.Kind.IsPerPod() && l.isInside(ref.Source().Namespace)
 }
 

@@ -9,7 +9,10 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -25,9 +28,9 @@ type Input struct {
 	Mistakes []status.Mistake
 	// Configs holds the metadata of the configs, and Contents those that were read. Unlisted are the kinds that are missing
 	// among the former because the caller may not list them.
-	Configs  []*catalog.Config
-	Unlisted map[catalog.ConfigKind]bool
-	Contents map[catalog.ConfigRef]*catalog.Config
+	Configs  []*content.Config
+	Unlisted map[names.ConfigKind]bool
+	Contents map[names.ConfigRef]*content.Config
 	Halts    facts.Halts
 	Events   []facts.Event
 	// Leader is what the leader says, nil if it was not asked. Gaps are why it could not be asked, and what the caller may not
@@ -281,8 +284,8 @@ func (in *Input) count(counts map[State]int) string {
 // look finds what concerns a workload.
 type look struct {
 	*Input
-	configs map[catalog.ConfigRef]*catalog.Config
-	halts   map[catalog.ConfigRef]*gate.Halt
+	configs map[names.ConfigRef]*content.Config
+	halts   map[names.ConfigRef]*gate.Halt
 	// events holds the last Event of each reason on each object.
 	events map[about]*facts.Event
 }
@@ -290,7 +293,7 @@ type look struct {
 type about struct{ namespace, on, reason string }
 
 func newLook(in *Input) *look {
-	l := &look{in, make(map[catalog.ConfigRef]*catalog.Config), make(map[catalog.ConfigRef]*gate.Halt), make(map[about]*facts.Event)}
+	l := &look{in, make(map[names.ConfigRef]*content.Config), make(map[names.ConfigRef]*gate.Halt), make(map[about]*facts.Event)}
 	for _, config := range in.Configs {
 		l.configs[config.Ref] = config
 	}
@@ -346,7 +349,7 @@ func (l *look) row(w *facts.Workload) Row {
 	case !w.Applied.Contradicted.IsZero():
 		row.Since = w.Applied.Contradicted
 		l.due(w, &row, restarted)
-	case last != "" && w.Hold == catalog.NoHold && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
+	case last != "" && w.Hold == workload.NoHold && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		row.State, row.Since, row.Why = Rolling, restarted, cause+"; "+podsOf(w)
 	default:
 		l.judge(w, &row, restarted)
@@ -429,10 +432,10 @@ func (l *look) due(w *facts.Workload, row *Row, restarted time.Time) {
 
 // holdSet returns when the first of the annotations was set that hold the restarts of a workload, zero if that is not known of
 // one of them.
-func (l *look) holdSet(w *facts.Workload) (first catalog.HoldTime) {
-	var all []catalog.HoldTime
+func (l *look) holdSet(w *facts.Workload) (first policy.HoldTime) {
+	var all []policy.HoldTime
 	if l.Halts.Hold != "" {
-		all = append(all, catalog.HoldTime{})
+		all = append(all, policy.HoldTime{})
 	}
 	if w.Policy != nil && w.Policy.Hold != "" {
 		all = append(all, w.Policy.HoldSet)
@@ -445,7 +448,7 @@ func (l *look) holdSet(w *facts.Workload) (first catalog.HoldTime) {
 	if len(all) == 0 {
 		return first
 	}
-	return slices.MinFunc(all, func(a, b catalog.HoldTime) int { return a.At.Compare(b.At) })
+	return slices.MinFunc(all, func(a, b policy.HoldTime) int { return a.At.Compare(b.At) })
 }
 
 // since returns the last Event of a reason on a workload if it is later than its last restart.
@@ -469,7 +472,7 @@ func (l *look) refused(w *facts.Workload, restarted time.Time) *facts.Event {
 // admit answers whether a restart of a workload for any of its configs may begin, as far as people's
 // wishes and halts say.
 func (l *look) admit(w *facts.Workload) gate.Answer {
-	var configs []*catalog.Config
+	var configs []*content.Config
 	var halt *gate.Halt
 	for _, ref := range w.Configs() {
 		if config := l.configs[ref]; config != nil {

@@ -13,7 +13,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	catalogpolicy "kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	catalogworkload "kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -22,17 +28,17 @@ import (
 
 var now = time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC)
 
-func configRef(name string) catalog.ConfigRef {
-	return catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: name}
+func configRef(name string) names.ConfigRef {
+	return names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: name}
 }
 
 // workload returns an enabled workload that reads the config, and whose pods all run.
 func workload(name, config string, adjust ...func(*facts.Workload)) facts.Workload {
-	w := facts.Workload{Enabled: true, Workload: catalog.Workload{
-		Ref:        catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: name},
-		References: []catalog.Reference{{Config: configRef(config)}},
-		Applied:    catalog.AppliedState{Trusted: true, Written: now.Add(-time.Hour)},
-		Rollout:    catalog.Rollout{Wanted: 1, Updated: 1, Available: 1, Observed: true},
+	w := facts.Workload{Enabled: true, Workload: catalogworkload.Workload{
+		Ref:        names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: name},
+		References: []template.Reference{{Config: configRef(config)}},
+		Applied:    record.AppliedState{Trusted: true, Written: now.Add(-time.Hour)},
+		Rollout:    catalogworkload.Rollout{Wanted: 1, Updated: 1, Available: 1, Observed: true},
 	}}
 	for _, f := range adjust {
 		f(&w)
@@ -47,13 +53,13 @@ func restarted(w *facts.Workload) {
 	w.Rollout.Available = 0
 }
 
-func policy(p catalog.WorkloadPolicy) func(*facts.Workload) {
+func policy(p catalogpolicy.WorkloadPolicy) func(*facts.Workload) {
 	return func(w *facts.Workload) { w.Policy = &p }
 }
 
-func heldConfig(name, reason string) *catalog.Config {
-	config := catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
-		Namespace: "shop", Name: name, Annotations: map[string]string{catalog.HoldAnnotation: reason},
+func heldConfig(name, reason string) *content.Config {
+	config := content.NewConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: "shop", Name: name, Annotations: map[string]string{annotation.HoldAnnotation: reason},
 	}})
 	return &config
 }
@@ -66,8 +72,8 @@ func event(minutesAgo int, on, reason, message string) facts.Event {
 func lookAt(in *overview.Input) overview.Report {
 	for i := range in.Workloads {
 		for _, ref := range in.Workloads[i].Configs() {
-			if !slices.ContainsFunc(in.Configs, func(c *catalog.Config) bool { return c.Ref == ref }) {
-				in.Configs = append(in.Configs, &catalog.Config{Ref: ref})
+			if !slices.ContainsFunc(in.Configs, func(c *content.Config) bool { return c.Ref == ref }) {
+				in.Configs = append(in.Configs, &content.Config{Ref: ref})
 			}
 		}
 	}
@@ -82,17 +88,17 @@ func input() *overview.Input {
 			workload("off", "calm", due, func(w *facts.Workload) { w.Enabled = false }),
 			workload("failed", "calm", restarted),
 			workload("gave-up", "calm", restarted, func(w *facts.Workload) { w.Rollout.GaveUp = true }),
-			workload("rolling", "calm", restarted, policy(catalog.WorkloadPolicy{Wave: -1})),
+			workload("rolling", "calm", restarted, policy(catalogpolicy.WorkloadPolicy{Wave: -1})),
 			workload("recovered", "calm", restarted, func(w *facts.Workload) { w.Rollout.Available = 1 }),
-			workload("held", "calm", due, policy(catalog.WorkloadPolicy{Hold: "migration\x1b[2J"})),
+			workload("held", "calm", due, policy(catalogpolicy.WorkloadPolicy{Hold: "migration\x1b[2J"})),
 			workload("held-config", "approved", due),
 			workload("halted", "broken", due),
-			workload("window", "calm", due, policy(catalog.WorkloadPolicy{Window: "0 22 * * 1-5 6h", Wave: 7})),
+			workload("window", "calm", due, policy(catalogpolicy.WorkloadPolicy{Window: "0 22 * * 1-5 6h", Wave: 7})),
 			workload("slowed", "calm", due),
 			workload("waiting", "calm", due),
-			workload("on-hold", "calm", policy(catalog.WorkloadPolicy{Hold: "just in case"})),
+			workload("on-hold", "calm", policy(catalogpolicy.WorkloadPolicy{Hold: "just in case"})),
 		},
-		Configs: []*catalog.Config{heldConfig("approved", "edits need approval")},
+		Configs: []*content.Config{heldConfig("approved", "edits need approval")},
 		Halts: facts.NewHalts(map[string]string{
 			"configmap.shop.broken":   `[{"id":"k3v7x2ab","config":"configmap/shop/broken","content":"4d28","failed":["deployment/shop/api"],"since":"2026-11-20T11:46:46Z"}]`,
 			"configmap.office.broken": `[{"id":"aaaaaaaa","config":"configmap/office/broken","content":"4d28","failed":["deployment/office/api"],"since":"2026-11-20T11:46:46Z"}]`,
@@ -192,38 +198,38 @@ func TestTheOverviewOfAllNamespacesNamesThem(t *testing.T) {
 }
 
 // edited returns a config of which only the metadata were read.
-func edited(ref catalog.ConfigRef, key string, minutesAgo int) *catalog.Config {
-	return &catalog.Config{Ref: ref, Edits: []catalog.Edit{{Key: key, At: now.Add(-time.Duration(minutesAgo) * time.Minute)}}}
+func edited(ref names.ConfigRef, key string, minutesAgo int) *content.Config {
+	return &content.Config{Ref: ref, Edits: []annotation.Edit{{Key: key, At: now.Add(-time.Duration(minutesAgo) * time.Minute)}}}
 }
 
 func TestWithoutTheLeaderAWorkloadWhoseConfigWasEditedIsNotSettled(t *testing.T) {
-	content := func(value string) *catalog.Config {
-		config := catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}, Data: map[string]string{"LEVEL": value}})
+	data := func(value string) *content.Config {
+		config := content.NewConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}, Data: map[string]string{"LEVEL": value}})
 		return &config
 	}
-	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
+	secret := names.ConfigRef{Kind: names.Secret, Namespace: "shop", Name: "db"}
 	recorded := func(w *facts.Workload) {
-		w.Applied.Checksums = map[catalog.ConfigRef]catalog.Checksum{configRef("settings"): content("old").Checksum([]catalog.Selection{{}}, catalog.ChecksumKey{})}
+		w.Applied.Checksums = map[names.ConfigRef]names.Checksum{configRef("settings"): data("old").Checksum([]template.Selection{{}}, content.ChecksumKey{})}
 	}
-	reads := func(ref catalog.ConfigRef, names ...string) func(*facts.Workload) {
+	reads := func(ref names.ConfigRef, names ...string) func(*facts.Workload) {
 		return func(w *facts.Workload) {
-			w.References = []catalog.Reference{{Config: ref, Keys: catalog.Selection{Names: names}}}
+			w.References = []template.Reference{{Config: ref, Keys: template.Selection{Names: names}}}
 		}
 	}
 	in := func() *overview.Input {
 		return &overview.Input{
 			Namespace: "shop", Now: now,
 			Workloads: []facts.Workload{
-				workload("web", "settings", recorded), workload("held", "settings", recorded, policy(catalog.WorkloadPolicy{Hold: "migration"})),
+				workload("web", "settings", recorded), workload("held", "settings", recorded, policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})),
 				workload("db", "", reads(secret, "password")), workload("other-key", "", reads(secret, "other")),
 				workload("new", "settings", func(w *facts.Workload) { w.Applied.Trusted = false }), workload("off", "settings", recorded, func(w *facts.Workload) { w.Enabled = false }),
 			},
-			Configs: []*catalog.Config{edited(configRef("settings"), "LEVEL", 5), edited(secret, "password", 3)},
+			Configs: []*content.Config{edited(configRef("settings"), "LEVEL", 5), edited(secret, "password", 3)},
 		}
 	}
 	unread, read, same := in(), in(), in()
-	read.Contents = map[catalog.ConfigRef]*catalog.Config{configRef("settings"): content("new")}
-	same.Contents = map[catalog.ConfigRef]*catalog.Config{configRef("settings"): content("old")}
+	read.Contents = map[names.ConfigRef]*content.Config{configRef("settings"): data("new")}
+	same.Contents = map[names.ConfigRef]*content.Config{configRef("settings"): data("old")}
 	led := in()
 	led.Leader = fromLeader()
 	for name, test := range map[string]struct {
@@ -262,8 +268,8 @@ func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
 
 // The status of some kinds does not say whether their pods run. Only the leader looks at the pods.
 func TestAWorkloadOfWhichOnlyThePodsAreTellingIsNotSettledIfNobodyLooks(t *testing.T) {
-	byPods := func(w *facts.Workload) { w.Rollout = catalog.Rollout{ByPods: true, Wanted: 1} }
-	idle := func(w *facts.Workload) { w.Rollout, w.Idle = catalog.Rollout{ByPods: true}, true }
+	byPods := func(w *facts.Workload) { w.Rollout = catalogworkload.Rollout{ByPods: true, Wanted: 1} }
+	idle := func(w *facts.Workload) { w.Rollout, w.Idle = catalogworkload.Rollout{ByPods: true}, true }
 	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
 		workload("calm", "calm"), workload("gadget", "calm", byPods), workload("idle", "calm", idle),
 	}}
@@ -279,10 +285,10 @@ func TestAWorkloadOfWhichOnlyThePodsAreTellingIsNotSettledIfNobodyLooks(t *testi
 
 func TestAWorkloadThatLacksAConfigIsLackingWhateverIsDue(t *testing.T) {
 	recorded := func(w *facts.Workload) {
-		w.Applied.Checksums = map[catalog.ConfigRef]catalog.Checksum{configRef("gone"): 1}
+		w.Applied.Checksums = map[names.ConfigRef]names.Checksum{configRef("gone"): 1}
 	}
-	hold := policy(catalog.WorkloadPolicy{Hold: "audit"})
-	lacks := func(w *facts.Workload) { w.References[0].Channel = catalog.Environment }
+	hold := policy(catalogpolicy.WorkloadPolicy{Hold: "audit"})
+	lacks := func(w *facts.Workload) { w.References[0].Channel = template.Environment }
 	report := overview.Look(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
 		workload("due", "gone", lacks, recorded, due), workload("held", "gone", lacks, recorded, due, hold), workload("idle", "gone", lacks, recorded, func(w *facts.Workload) { w.Idle = true }),
 		workload("rolling", "gone", lacks, recorded, restarted), workload("settled", "gone", lacks, recorded),
@@ -308,11 +314,11 @@ func TestAWorkloadThatLacksAConfigIsLackingWhateverIsDue(t *testing.T) {
 }
 
 func TestASecretOfATypeThatIsNotWatchedIsNotCalledMissing(t *testing.T) {
-	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
+	secret := names.ConfigRef{Kind: names.Secret, Namespace: "shop", Name: "db"}
 	reads := func(w *facts.Workload) {
-		w.References = []catalog.Reference{{Config: secret, Channel: catalog.Environment}}
+		w.References = []template.Reference{{Config: secret, Channel: template.Environment}}
 	}
-	recorded := func(w *facts.Workload) { w.Applied.Checksums = map[catalog.ConfigRef]catalog.Checksum{secret: 1} }
+	recorded := func(w *facts.Workload) { w.Applied.Checksums = map[names.ConfigRef]names.Checksum{secret: 1} }
 	report := overview.Look(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
 		workload("never-seen", "", reads), workload("deleted", "", reads, recorded),
 	}})
@@ -323,12 +329,12 @@ func TestASecretOfATypeThatIsNotWatchedIsNotCalledMissing(t *testing.T) {
 
 func TestAnnotationsWithoutEffectAreListedWithoutTheLeader(t *testing.T) {
 	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
-		{Workload: catalog.Workload{Ref: catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "web"}, Problem: "annotation grace: wrong", Policy: &catalog.WorkloadPolicy{Problem: "annotation wave: wrong", Window: "every night"}}, Mistakes: "annotation hodl: unknown"},
-		{Workload: catalog.Workload{Ref: catalog.WorkloadRef{Kind: catalog.Deployment, Namespace: "shop", Name: "fine"}, Policy: &catalog.WorkloadPolicy{Window: "0 22 * * * 6h"}}},
+		{Workload: catalogworkload.Workload{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"}, Problem: "annotation grace: wrong", Policy: &catalogpolicy.WorkloadPolicy{Problem: "annotation wave: wrong", Window: "every night"}}, Mistakes: "annotation hodl: unknown"},
+		{Workload: catalogworkload.Workload{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "fine"}, Policy: &catalogpolicy.WorkloadPolicy{Window: "0 22 * * * 6h"}}},
 	}}
 	in.Take([]facts.Config{
-		{Config: &catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"}, Policy: &catalog.ConfigPolicy{Problem: "annotation fan-out: wrong"}}, Mistakes: "label x: unknown"},
-		{Config: &catalog.Config{Ref: catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "fine"}}},
+		{Config: &content.Config{Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}, Policy: &catalogpolicy.ConfigPolicy{Problem: "annotation fan-out: wrong"}}, Mistakes: "label x: unknown"},
+		{Config: &content.Config{Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "fine"}}},
 	})
 	told := now.Add(-time.Minute)
 	in.Events = []facts.Event{
@@ -352,11 +358,11 @@ func TestAnnotationsWithoutEffectAreListedWithoutTheLeader(t *testing.T) {
 
 // The restart was due before, and refused, for example.
 func TestWithoutTheLeaderARestartIsHeldSinceTheHoldIfThatIsLater(t *testing.T) {
-	set := func(minutes int, isExact bool) catalog.HoldTime {
-		return catalog.HoldTime{At: ago(minutes), IsExact: isExact}
+	set := func(minutes int, isExact bool) catalogpolicy.HoldTime {
+		return catalogpolicy.HoldTime{At: ago(minutes), IsExact: isExact}
 	}
 	for name, test := range map[string]struct {
-		workload, config catalog.HoldTime
+		workload, config catalogpolicy.HoldTime
 		everything       string
 		since            time.Time
 		atLeast          bool
@@ -366,14 +372,14 @@ func TestWithoutTheLeaderARestartIsHeldSinceTheHoldIfThatIsLater(t *testing.T) {
 		"the config":              {config: set(3, true), since: ago(3)},
 		"before it was due":       {workload: set(9, true), since: ago(5)},
 		"everything, too":         {workload: set(2, true), everything: "incident", since: ago(5)},
-		"nobody knows since when": {workload: catalog.HoldTime{IsExact: true}, since: ago(5)},
+		"nobody knows since when": {workload: catalogpolicy.HoldTime{IsExact: true}, since: ago(5)},
 	} {
 		in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "settings", due)}}
 		in.Halts = facts.Halts{Known: true, Hold: test.everything}
-		in.Workloads[0].Policy = &catalog.WorkloadPolicy{Hold: "migration", HoldSet: test.workload}
-		if test.config != (catalog.HoldTime{}) {
+		in.Workloads[0].Policy = &catalogpolicy.WorkloadPolicy{Hold: "migration", HoldSet: test.workload}
+		if test.config != (catalogpolicy.HoldTime{}) {
 			in.Workloads[0].Policy = nil
-			in.Configs = []*catalog.Config{{Ref: configRef("settings"), Policy: &catalog.ConfigPolicy{Hold: "approval", HoldSet: test.config}}}
+			in.Configs = []*content.Config{{Ref: configRef("settings"), Policy: &catalogpolicy.ConfigPolicy{Hold: "approval", HoldSet: test.config}}}
 		}
 		if row := lookAt(in).Workloads[0]; row.State != overview.Held || !row.Since.Equal(test.since) || row.AtLeast != test.atLeast {
 			t.Errorf("%s: %s since %s (at least: %t)", name, row.State, row.Since, row.AtLeast)
@@ -382,7 +388,9 @@ func TestWithoutTheLeaderARestartIsHeldSinceTheHoldIfThatIsLater(t *testing.T) {
 }
 
 func TestARestartIsHeldSinceTheFirstOfItsHolds(t *testing.T) {
-	set := func(minutes int) catalog.HoldTime { return catalog.HoldTime{At: ago(minutes), IsExact: true} }
+	set := func(minutes int) catalogpolicy.HoldTime {
+		return catalogpolicy.HoldTime{At: ago(minutes), IsExact: true}
+	}
 	for name, test := range map[string]struct{ workload, first, second, since int }{
 		"the later hold is first by name": {0, 2, 9, 5},
 		"the earlier hold is first":       {0, 9, 2, 5},
@@ -391,13 +399,13 @@ func TestARestartIsHeldSinceTheFirstOfItsHolds(t *testing.T) {
 	} {
 		in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "a", due)}}
 		in.Halts = facts.Halts{Known: true}
-		in.Workloads[0].References = append(in.Workloads[0].References, catalog.Reference{Config: configRef("z")})
+		in.Workloads[0].References = append(in.Workloads[0].References, template.Reference{Config: configRef("z")})
 		if test.workload > 0 {
-			in.Workloads[0].Policy = &catalog.WorkloadPolicy{Hold: "migration", HoldSet: set(test.workload)}
+			in.Workloads[0].Policy = &catalogpolicy.WorkloadPolicy{Hold: "migration", HoldSet: set(test.workload)}
 		}
-		in.Configs = []*catalog.Config{{Ref: configRef("a"), Policy: &catalog.ConfigPolicy{Hold: "approval a", HoldSet: set(test.first)}}}
+		in.Configs = []*content.Config{{Ref: configRef("a"), Policy: &catalogpolicy.ConfigPolicy{Hold: "approval a", HoldSet: set(test.first)}}}
 		if test.second > 0 {
-			in.Configs = append(in.Configs, &catalog.Config{Ref: configRef("z"), Policy: &catalog.ConfigPolicy{Hold: "approval z", HoldSet: set(test.second)}})
+			in.Configs = append(in.Configs, &content.Config{Ref: configRef("z"), Policy: &catalogpolicy.ConfigPolicy{Hold: "approval z", HoldSet: set(test.second)}})
 		}
 		if row := lookAt(in).Workloads[0]; row.State != overview.Held || !row.Since.Equal(ago(test.since)) {
 			t.Errorf("%s: %s since %s, want %s", name, row.State, row.Since, ago(test.since))
@@ -407,13 +415,13 @@ func TestARestartIsHeldSinceTheFirstOfItsHolds(t *testing.T) {
 
 func TestTheHoldsOfWorkloadsAreListedWithoutTheLeader(t *testing.T) {
 	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{workload("web", "settings", due), workload("api", "settings"), workload("off", "settings")}}
-	in.Workloads[0].Policy = &catalog.WorkloadPolicy{Hold: "migration\x1b", HoldSet: catalog.HoldTime{At: ago(7), IsExact: true}}
+	in.Workloads[0].Policy = &catalogpolicy.WorkloadPolicy{Hold: "migration\x1b", HoldSet: catalogpolicy.HoldTime{At: ago(7), IsExact: true}}
 	in.Workloads[0].HeldBy = "kubectl-annotate"
-	in.Workloads[1].Policy = &catalog.WorkloadPolicy{Hold: "audit"}
+	in.Workloads[1].Policy = &catalogpolicy.WorkloadPolicy{Hold: "audit"}
 	in.Workloads[2].Policy, in.Workloads[2].Enabled = in.Workloads[1].Policy, false
-	in.Take([]facts.Config{{Config: &catalog.Config{
-		Ref:    catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"},
-		Policy: &catalog.ConfigPolicy{Hold: "approval", HoldSet: catalog.HoldTime{At: ago(8)}},
+	in.Take([]facts.Config{{Config: &content.Config{
+		Ref:    names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"},
+		Policy: &catalogpolicy.ConfigPolicy{Hold: "approval", HoldSet: catalogpolicy.HoldTime{At: ago(8)}},
 	}}})
 	report := lookAt(in)
 	var out bytes.Buffer
@@ -432,25 +440,25 @@ func TestTheHoldsOfWorkloadsAreListedWithoutTheLeader(t *testing.T) {
 
 // A new leader ends them at once.
 func TestHaltsThatALeaderEndsAreNotListedWithoutIt(t *testing.T) {
-	ref := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "settings"}
-	content := catalog.NewConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}, Data: map[string]string{"LEVEL": "info"}})
-	bad := gate.Halt{ID: "k3v7x2ab", Config: ref, Keys: []string{"LEVEL"}, Content: content.ContentID([]string{"LEVEL"}, catalog.ChecksumKey{}), Since: ago(10)}
+	ref := names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}
+	data := content.NewConfigMap(&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings"}, Data: map[string]string{"LEVEL": "info"}})
+	bad := gate.Halt{ID: "k3v7x2ab", Config: ref, Keys: []string{"LEVEL"}, Content: data.ContentID([]string{"LEVEL"}, content.ChecksumKey{}), Since: ago(10)}
 	former := bad
 	former.Content = "4d2877b176f6a31c"
 	for name, test := range map[string]struct {
 		halt    gate.Halt
 		resume  string
-		content *catalog.Config
+		content *content.Config
 		listed  int
 	}{
-		"it has the content that broke a workload": {bad, "", &content, 1},
-		"another halt is resumed":                  {bad, "zzzzzzzz", &content, 1},
-		"it has other content":                     {former, "", &content, 0},
+		"it has the content that broke a workload": {bad, "", &data, 1},
+		"another halt is resumed":                  {bad, "zzzzzzzz", &data, 1},
+		"it has other content":                     {former, "", &data, 0},
 		"its content cannot be read":               {former, "", nil, 1},
 		"it is resumed":                            {bad, bad.ID, nil, 0},
 	} {
-		config := &catalog.Config{Ref: ref, Policy: &catalog.ConfigPolicy{Resume: test.resume}}
-		in := &overview.Input{Namespace: "shop", Now: now, Configs: []*catalog.Config{config}, Halts: facts.Halts{Known: true, Active: []gate.Halt{test.halt}}}
+		config := &content.Config{Ref: ref, Policy: &catalogpolicy.ConfigPolicy{Resume: test.resume}}
+		in := &overview.Input{Namespace: "shop", Now: now, Configs: []*content.Config{config}, Halts: facts.Halts{Known: true, Active: []gate.Halt{test.halt}}}
 		in.Workloads = []facts.Workload{workload("web", "settings", due)}
 		if test.resume == "" && !slices.Contains(overview.Suspects(in), ref) {
 			t.Errorf("%s: its content is not read", name)
@@ -458,7 +466,7 @@ func TestHaltsThatALeaderEndsAreNotListedWithoutIt(t *testing.T) {
 		if in.Contents = nil; test.content != nil {
 			own := *test.content
 			own.Policy = config.Policy
-			in.Contents = map[catalog.ConfigRef]*catalog.Config{ref: &own}
+			in.Contents = map[names.ConfigRef]*content.Config{ref: &own}
 		}
 		in.Workloads[0].Applied.Contradicted = ago(30) // it waited for others before
 		report := overview.Look(in)
@@ -480,10 +488,10 @@ func TestWithoutTheLeaderAWorkloadThatIsLeftAloneIsNotSettled(t *testing.T) {
 	earlier.On, former.On = over.On, "deployment/recorded-since"
 	former.At = now.Add(-2 * time.Hour) // before the record
 	in := &overview.Input{Namespace: "shop", Now: now, Events: []facts.Event{warning, earlier, over, former}, Workloads: []facts.Workload{
-		workload("large", "calm", func(w *facts.Workload) { w.Excess, w.References = catalog.TooManyReferences, nil }),
+		workload("large", "calm", func(w *facts.Workload) { w.Excess, w.References = catalogworkload.TooManyReferences, nil }),
 		workload("neighbour", "calm"), workload("fits-again", "calm"), workload("recorded-since", "calm"),
 		workload("odd", "calm", func(w *facts.Workload) { w.Unsupported = "it has no pod template" }),
-	}, Configs: []*catalog.Config{heldConfig("calm", "")}}
+	}, Configs: []*content.Config{heldConfig("calm", "")}}
 	r := overview.Look(in)
 	want := []overview.Row{
 		{Namespace: "shop", Workload: "deployment/large", State: overview.LeftAlone, Why: "its pod template has more than 10000 references to ConfigMaps and Secrets"},
@@ -499,15 +507,15 @@ func TestWithoutTheLeaderAWorkloadThatIsLeftAloneIsNotSettled(t *testing.T) {
 }
 
 func TestAWorkloadIsNotSettledIfWhatItReadsCannotBeRead(t *testing.T) {
-	secret := catalog.ConfigRef{Kind: catalog.Secret, Namespace: "shop", Name: "db"}
-	elsewhere := catalog.ConfigRef{Kind: catalog.ConfigMap, Namespace: "shop", Name: "office/flags"}
-	reads := func(ref catalog.ConfigRef) func(*facts.Workload) {
+	secret := names.ConfigRef{Kind: names.Secret, Namespace: "shop", Name: "db"}
+	elsewhere := names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "office/flags"}
+	reads := func(ref names.ConfigRef) func(*facts.Workload) {
 		return func(w *facts.Workload) {
-			w.References = append(w.References, catalog.Reference{Config: ref})
-			w.Applied.Checksums = catalog.Checksums{ref: 1}
+			w.References = append(w.References, template.Reference{Config: ref})
+			w.Applied.Checksums = record.Checksums{ref: 1}
 		}
 	}
-	in := &overview.Input{Namespace: "shop", Now: now, Unlisted: map[catalog.ConfigKind]bool{catalog.Secret: true}, Configs: []*catalog.Config{heldConfig("calm", "")}, Workloads: []facts.Workload{
+	in := &overview.Input{Namespace: "shop", Now: now, Unlisted: map[names.ConfigKind]bool{names.Secret: true}, Configs: []*content.Config{heldConfig("calm", "")}, Workloads: []facts.Workload{
 		workload("calm", "calm"), workload("secret", "calm", reads(secret)), workload("shared", "calm", reads(elsewhere)),
 		workload("idle", "calm", reads(secret), func(w *facts.Workload) { w.Idle = true }),
 	}}
@@ -525,7 +533,7 @@ func TestWithoutTheLeaderLongListsOfHoldsAndHaltsAreCut(t *testing.T) {
 	in := &overview.Input{Namespace: "shop", Now: now, Halts: facts.Halts{Known: true}}
 	for i := range 60 {
 		name := fmt.Sprintf("c%02d", i)
-		in.Workloads = append(in.Workloads, workload(name, name, policy(catalog.WorkloadPolicy{Hold: "why"})))
+		in.Workloads = append(in.Workloads, workload(name, name, policy(catalogpolicy.WorkloadPolicy{Hold: "why"})))
 		in.Configs = append(in.Configs, heldConfig(name, "why"))
 		in.Halts.Active = append(in.Halts.Active, gate.Halt{ID: name, Config: configRef(name)})
 	}

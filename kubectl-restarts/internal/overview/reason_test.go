@@ -9,7 +9,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	catalogpolicy "kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
@@ -62,7 +62,7 @@ func TestTheRowOfARefusalSaysFirstWhyItFailed(t *testing.T) {
 }
 
 func TestARestartThatIsHeldAndRefusedShowsBothUntilTheRefusalIsOver(t *testing.T) {
-	held := workload("web", "settings", due, policy(catalog.WorkloadPolicy{Hold: "audit"}))
+	held := workload("web", "settings", due, policy(catalogpolicy.WorkloadPolicy{Hold: "audit"}))
 	events := []facts.Event{event(2, "deployment/web", "RestartFailed", status.AllowInPolicy.After("cannot write a record, trying again: frozen"))}
 	look := func() overview.Row {
 		return lookAt(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{held}, Events: events}).Workloads[0]

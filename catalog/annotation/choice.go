@@ -1,0 +1,24 @@
+package annotation
+
+import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+// Choice is what an object says with [EnabledAnnotation]. The zero value says nothing.
+type Choice uint8
+
+// The choices.
+const (
+	Unsaid Choice = iota
+	OptsIn
+	OptsOut // any value but [Enabled]
+)
+
+// ChoiceOf returns what an object says.
+func ChoiceOf(meta *metav1.ObjectMeta) Choice {
+	switch value, found := meta.Annotations[EnabledAnnotation]; {
+	case !found:
+		return Unsaid
+	case value == Enabled:
+		return OptsIn
+	}
+	return OptsOut
+}

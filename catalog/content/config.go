@@ -1,0 +1,268 @@
+package content
+
+import (
+	"slices"
+	"strings"
+	"unique"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/template"
+)
+
+// Config is what the catalog keeps of a ConfigMap or Secret, which is never its data. Of a SecretProviderClass it keeps a
+// [Mount] for each pod instead.
+type Config struct {
+	Ref  names.ConfigRef
+	Keys []names.Key // sorted by name
+	// Created is when the config was created, by the API server's clock, in seconds of Unix
+	// time; 0 if that is not known.
+	Created uint32
+	// Deleted marks a config that is gone but still referenced. Its keys are kept to detect
+	// whether it comes back with the same content.
+	Deleted bool
+	// Appeared is the moment at which the watch showed the config as new, and 0
+	// if it was there when the catalog began to watch.
+	Appeared names.Sequence
+	// Edits holds the known changes of the content; it is empty for most configs.
+	Edits []annotation.Edit
+	// Policy is what the config's annotations ask of restarts, nil for most configs and for those
+	// that are gone.
+	Policy *policy.ConfigPolicy
+}
+
+// NewConfigMap reduces a ConfigMap to what the catalog keeps of it.
+func NewConfigMap(cm *corev1.ConfigMap) Config {
+	keys := make([]names.Key, 0, len(cm.Data)+len(cm.BinaryData))
+	for name, value := range cm.Data {
+		keys = append(keys, names.Key{Name: name, Checksum: KeyChecksum(name, value)})
+	}
+	for name, value := range cm.BinaryData {
+		keys = append(keys, names.Key{Name: name, Checksum: KeyChecksum(name, value), Binary: true})
+	}
+	return newConfig(names.ConfigMap, &cm.ObjectMeta, keys)
+}
+
+// NewSecret reduces a Secret to what the catalog keeps of it.
+func NewSecret(secret *corev1.Secret) Config {
+	keys := make([]names.Key, 0, len(secret.Data))
+	for name, value := range secret.Data {
+		keys = append(keys, names.Key{Name: name, Checksum: KeyChecksum(name, value)})
+	}
+	return newConfig(names.Secret, &secret.ObjectMeta, keys)
+}
+
+// usualKeys is the number of keys that configs seldom exceed.
+const usualKeys = 256
+
+func newConfig(kind names.ConfigKind, meta *metav1.ObjectMeta, keys []names.Key) Config {
+	slices.SortFunc(keys, func(a, b names.Key) int { return strings.Compare(a.Name, b.Name) })
+	// Many configs have keys of the same names, which can share one copy. A config with
+	// very many keys is unlikely to share their names with others, and looking them up
+	// would take longer than everything else.
+	if len(keys) <= usualKeys {
+		for i := range keys {
+			keys[i].Name = unique.Make(keys[i].Name).Value()
+		}
+	}
+	edits := annotation.RecordedEdits(meta)
+	byName := newKeyFinder(keys)
+	for i := range edits { // one copy of each name, here too
+		if key, found := byName.find(edits[i].Key); found {
+			edits[i].Key = key.Name
+		}
+	}
+	return Config{
+		Ref:     names.ConfigRef{Kind: kind, Namespace: unique.Make(meta.Namespace).Value(), Name: meta.Name},
+		Created: names.UnixSeconds(meta.CreationTimestamp.Time),
+		Keys:    keys,
+		Edits:   edits,
+		Policy:  policy.ReadConfigPolicy(meta),
+	}
+}
+
+// Checksum returns the checksum to record of the keys that any of the selections sees. For
+// a Secret it uses the checksum key.
+func (c *Config) Checksum(selections []template.Selection, key ChecksumKey) names.Checksum {
+	return c.ChecksumOf(c.Seen(selections), key)
+}
+
+// ChecksumOf returns the checksum to record of the given keys of the config.
+func (c *Config) ChecksumOf(seen []names.Key, key ChecksumKey) names.Checksum {
+	if c.Ref.Kind.IsSecret() {
+		return key.checksum(c.Ref.Source(), seen)
+	}
+	return SetChecksum(seen)
+}
+
+// Seen returns the keys that the selections show.
+func (c *Config) Seen(selections []template.Selection) []names.Key {
+	if slices.ContainsFunc(selections, template.Selection.Everything) {
+		return c.Keys
+	}
+	var seen []names.Key
+	for _, key := range c.Keys {
+		if slices.ContainsFunc(selections, func(s template.Selection) bool { return s.Selects(key) }) {
+			seen = append(seen, key)
+		}
+	}
+	return seen
+}
+
+// SelectedKeys returns the names of the keys that any of the references selects, which are references of a
+// workload to this config in their order. The names are sorted, and each once, however many references there are.
+func (c *Config) SelectedKeys(references []template.Reference) []string {
+	var names []string
+	for _, key := range c.Seen(Selections(references)) {
+		names = append(names, key.Name)
+	}
+	return names
+}
+
+// Shows reports whether the config has a key that the selection selects.
+func (c *Config) Shows(selection template.Selection) bool {
+	names, isList := selection.Listed()
+	if !isList {
+		return slices.ContainsFunc(c.Keys, selection.Selects)
+	}
+	return slices.ContainsFunc(names, func(name string) bool {
+		key, found := FindKey(c.Keys, name)
+		return found && selection.Selects(key)
+	})
+}
+
+// FindKey finds a key in a sorted list.
+func FindKey(keys []names.Key, name string) (names.Key, bool) {
+	i, found := slices.BinarySearchFunc(keys, name, func(key names.Key, name string) int { return strings.Compare(key.Name, name) })
+	if !found {
+		return names.Key{}, false
+	}
+	return keys[i], true
+}
+
+// ChangedKeys returns the names of the keys in which two contents differ:
+// changed, added or removed.
+func ChangedKeys(before, after []names.Key) []string {
+	var names []string
+	for len(before) > 0 || len(after) > 0 {
+		switch {
+		case len(after) == 0 || len(before) > 0 && before[0].Name < after[0].Name:
+			names, before = append(names, before[0].Name), before[1:]
+		case len(before) == 0 || after[0].Name < before[0].Name:
+			names, after = append(names, after[0].Name), after[1:]
+		default:
+			if before[0] != after[0] {
+				names = append(names, after[0].Name)
+			}
+			before, after = before[1:], after[1:]
+		}
+	}
+	return names
+}
+
+// Hold returns why the config holds restarts, empty if it does not, and since when.
+func (c *Config) Hold() (text string, set policy.HoldTime) {
+	if c.Policy == nil || c.Deleted {
+		return "", policy.HoldTime{}
+	}
+	return c.Policy.Hold, c.Policy.HoldSet
+}
+
+// Binary returns the config as if it had only its binaryData.
+func (c *Config) Binary() *Config {
+	isText := func(key names.Key) bool { return !key.Binary }
+	rest := *c
+	rest.Keys = slices.DeleteFunc(slices.Clone(c.Keys), isText)
+	rest.Edits = slices.DeleteFunc(slices.Clone(c.Edits), func(edit annotation.Edit) bool {
+		mayBe := edit.IsJoined() && len(rest.Keys) > 0
+		return !mayBe && !HasKey(rest.Keys, edit.Key)
+	})
+	return &rest
+}
+
+// ContentID is [catalog.Catalog.ContentID] for a config that exists.
+func (c *Config) ContentID(keys []string, key ChecksumKey) string {
+	return c.Checksum(SelectionOf(keys), key).String()
+}
+
+// SelectionOf selects the given keys, or all if none is given.
+func SelectionOf(keys []string) []template.Selection {
+	var selection template.Selection
+	if len(keys) > 0 {
+		selection.Names = slices.Sorted(slices.Values(keys))
+	}
+	return []template.Selection{selection}
+}
+
+// SharedSince reports whether a config, which may be nil, is shared with a namespace, and how that began.
+func (c *Config) SharedSince(namespace string) (since policy.SharingStep, isShared bool) {
+	if c == nil || c.Policy == nil {
+		return since, false
+	}
+	if c.Policy.Shared == nil {
+		return since, policy.IsReader(c.Policy.Readers, namespace)
+	}
+	for _, step := range slices.Backward(*c.Policy.Shared) {
+		if !policy.IsReader(step.Readers, namespace) {
+			break
+		}
+		since, isShared = step, true
+	}
+	return since, isShared
+}
+
+// FollowSharing notes on a config that has arrived with whom its previous state, which may be nil, was shared,
+// and reports whether that has changed. The creation of a config that is shared from the start always counts.
+func (a *Arrival) FollowSharing(previous *Config, moment names.Sequence) (isNews bool) {
+	if previous == nil || previous.Policy == nil && a.Config.Policy == nil {
+		return false
+	}
+	before, rules := policy.ConfigPolicy{}, policy.ConfigPolicy{}
+	if previous.Policy != nil {
+		before = *previous.Policy
+	}
+	if a.Config.Policy != nil {
+		rules = *a.Config.Policy
+	}
+	rules.Shared = before.Shared
+	if isNews = before.Readers != rules.Readers; isNews {
+		rules.Shared = before.SharingThen(policy.SharingStep{Readers: rules.Readers, Began: moment, IsListed: a.listed && !previous.Deleted})
+	}
+	a.Config.Policy = names.UnlessZero(rules)
+	return isNews
+}
+
+// As returns a config of another namespace under the name that it has in the namespace of its readers, nil if
+// it is gone or not shared with them. What came before it was shared does not count.
+func (c *Config) As(ref names.ConfigRef) *Config {
+	since, isShared := c.SharedSince(ref.Namespace)
+	if !isShared || c.Deleted {
+		return nil
+	}
+	shared, policy := *c, *c.Policy
+	policy.CountsAfter = max(policy.CountsAfter, since.After())
+	shared.Ref, shared.Policy = ref, &policy
+	return &shared
+}
+
+// Selections returns what the references to a config select, as one selection for each
+// channel.
+func Selections(references []template.Reference) []template.Selection {
+	var all []template.Selection
+	for ofChannel := range names.Runs(references, func(a, b *template.Reference) bool { return a.Channel == b.Channel }) {
+		all = append(all, template.Union(ofChannel))
+	}
+	return all
+}
+
+// SeenBy returns the keys that any of the selections sees of a config, none if there is no config.
+func (c *Config) SeenBy(selections []template.Selection) []names.Key {
+	if c == nil {
+		return nil
+	}
+	return c.Seen(selections)
+}

@@ -1,0 +1,52 @@
+package content
+
+import (
+	"slices"
+	"strings"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+)
+
+// finder finds items in a list that is sorted by their names. Names that come in order, as they do in other lists of the
+// same config, take little more than a comparison each, however long the list is.
+type finder[T any] struct {
+	list []T
+	name func(*T) string
+	next int // after the item that was found last
+}
+
+func newKeyFinder(keys []names.Key) *finder[names.Key] {
+	return &finder[names.Key]{list: keys, name: func(k *names.Key) string { return k.Name }}
+}
+
+func newEditFinder(edits []annotation.Edit) *finder[annotation.Edit] {
+	return &finder[annotation.Edit]{list: edits, name: func(e *annotation.Edit) string { return e.Key }}
+}
+
+func newNameFinder(names []string) *finder[string] {
+	return &finder[string]{list: names, name: func(name *string) string { return *name }}
+}
+
+// find returns the item of that name, and the zero value and false if there is none.
+func (f *finder[T]) find(name string) (item T, found bool) {
+	from, step := f.next, 1
+	if from < len(f.list) && f.name(&f.list[from]) == name {
+		f.next++
+		return f.list[from], true
+	}
+	if from > 0 && f.name(&f.list[from-1]) >= name {
+		from = 0
+	}
+	to := from
+	for to < len(f.list) && f.name(&f.list[to]) < name {
+		from, to, step = to, to+step, 2*step
+	}
+	within := f.list[from:min(to+1, len(f.list))]
+	i, found := slices.BinarySearchFunc(within, name, func(item T, name string) int { return strings.Compare(f.name(&item), name) })
+	if f.next = from + i; !found {
+		return item, false
+	}
+	f.next++
+	return within[i], true
+}

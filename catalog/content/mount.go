@@ -1,0 +1,159 @@
+package content
+
+import (
+	"slices"
+	"time"
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+)
+
+// Mount is what the catalog keeps of a SecretProviderClassPodStatus: which class is mounted in which pod, and which
+// versions of its objects, as a checksum.
+type Mount struct {
+	Class names.ConfigRef
+	// Name is the name of the status itself, in the namespace of the class.
+	Name string
+	// Pod is empty if the status does not say which pod or class it is about.
+	Pod types.UID
+	// Content is the checksum of the objects and their versions, 0 if the status has none.
+	Content names.Checksum
+	// Rewritten is when the status was written again after its creation, by the API server's clock, in seconds of Unix
+	// time; 0 if it was not, or if that is not known.
+	Rewritten uint32
+}
+
+// MountedObject is an object of a class with its version, as a status has it.
+type MountedObject struct {
+	ID      string `json:"id"`
+	Version string `json:"version"`
+}
+
+// NewMount reduces a status of a class with these objects.
+func NewMount(meta *metav1.ObjectMeta, class string, objects []MountedObject) Mount {
+	m := Mount{Class: names.ConfigRef{Kind: names.SecretProviderClass, Namespace: unique.Make(meta.Namespace).Value()}, Name: meta.Name}
+	if !names.IsClassName(class) { // anyone may have written it
+		return m
+	}
+	m.Class.Name = unique.Make(class).Value()
+	m.Pod, m.Content, m.Rewritten = ownerPod(meta), mountedContent(objects), rewrittenAt(meta)
+	return m
+}
+
+// mountedContent returns the checksum of objects in any order.
+func mountedContent(objects []MountedObject) names.Checksum {
+	var sum names.Checksum
+	for _, object := range objects {
+		sum += KeyChecksum(object.ID, object.Version)
+	}
+	return sum
+}
+
+// longestUID is how long the UID of a pod may be. The API server makes UIDs of 36 bytes.
+const longestUID = 64
+
+// ownerPod returns the UID of the pod that a status is about, which owns it.
+func ownerPod(meta *metav1.ObjectMeta) types.UID {
+	for i := range meta.OwnerReferences {
+		if owner := &meta.OwnerReferences[i]; owner.Kind == "Pod" && owner.APIVersion == "v1" && len(owner.UID) <= longestUID {
+			return owner.UID
+		}
+	}
+	return ""
+}
+
+// rewrittenAt returns [Mount.Rewritten]. The status is no subresource, so each write of it makes a generation.
+func rewrittenAt(meta *metav1.ObjectMeta) uint32 {
+	if meta.Generation <= 1 {
+		return 0
+	}
+	last := meta.CreationTimestamp.Time
+	for i := range meta.ManagedFields {
+		entry := &meta.ManagedFields[i]
+		if entry.Time != nil && entry.Time.After(last) && annotation.MentionsField(entry, "status") {
+			last = entry.Time.Time
+		}
+	}
+	if !last.After(meta.CreationTimestamp.Time) {
+		return 0
+	}
+	return names.UnixSeconds(last)
+}
+
+// MountState is a [Mount] with what is known of its past. It is never modified.
+type MountState struct {
+	Mount
+	// first is the content with which the pod began, 0 if that is not known.
+	first names.Checksum
+	// rotated is when other content last replaced what was there; zero if the pod always had the first one. shown is the
+	// moment at which a watch showed it, 0 if no watch did.
+	Rotated time.Time
+	Shown   names.Sequence
+	// left is when the first content was last replaced. returned is when it came back, zero if the pod has other content.
+	left, returned time.Time
+}
+
+// NewMountState returns a mount of which nothing was known. If only a list shows it, its files may have changed before.
+func NewMountState(m Mount, at time.Time, isListed bool) *MountState {
+	if !isListed || m.Rewritten == 0 {
+		return &MountState{Mount: m, first: m.Content}
+	}
+	return &MountState{Mount: m, Rotated: earlierOf(time.Unix(int64(m.Rewritten), 0).UTC(), at)}
+}
+
+// Then returns the mount as a watch shows it later, at a moment, and when its files changed, zero if they did not. A
+// status without objects says nothing.
+func (m *MountState) Then(present Mount, at time.Time, isListed bool, moment names.Sequence) (next *MountState, changed time.Time) {
+	next = new(*m)
+	switch {
+	case present.Content == 0 || present.Content == m.Content:
+		return next, time.Time{}
+	case m.Content == 0 && m.Rotated.IsZero():
+		next.Content, next.first = present.Content, present.Content
+		return next, time.Time{}
+	}
+	changed = at
+	if isListed && present.Rewritten > 0 {
+		changed = earlierOf(time.Unix(int64(present.Rewritten), 0).UTC(), at)
+	}
+	if next.Content = present.Content; next.Content == next.first {
+		next.returned = changed
+		return next, changed
+	}
+	if m.Content == m.first {
+		next.left = changed
+	}
+	next.Rotated, next.returned, next.Shown = changed, time.Time{}, moment
+	return next, changed
+}
+
+func earlierOf(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// IsMissedBy reports whether a container of the pod that started at one of these times has other content than the pod now:
+// the files changed after the first one started, or one started before they changed back. If a watch showed the change, a
+// pod is stale if in doubt. If not, the driver may have written the status when it mounted the volume, just before the
+// container started: a pod of a StatefulSet that comes back has the status of its predecessor.
+func (m *MountState) IsMissedBy(starts []time.Time) bool {
+	if m.returned.IsZero() {
+		return m.isAfter(m.Rotated, slices.MinFunc(starts, time.Time.Compare))
+	}
+	return slices.ContainsFunc(starts, func(start time.Time) bool { return m.isAfter(start, m.left) && m.isAfter(m.returned, start) })
+}
+
+// isAfter reports whether one of two events came after the other, or might have if a watch showed the change.
+func (m *MountState) isAfter(event, other time.Time) bool {
+	late := event.Sub(other)
+	if m.Shown > 0 {
+		return late >= -names.ClockTolerance
+	}
+	return late > names.ClockTolerance
+}

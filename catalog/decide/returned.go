@@ -1,0 +1,351 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+)
+
+// The content of a config can change and return to the recorded content before the restart for the
+// change happens: within the grace period, or while the restart is put off or its patch fails. The
+// record is then correct again, but pods that started in between have read the other content. The
+// controller may know two things about such an interval: what the watch showed (see [content.Past]), and
+// since when a process that could not restart the pods knew about it (see
+// [record.AppliedState.Contradicted]).
+
+// span is an interval in which readers could read content other than the recorded one.
+type span struct {
+	// sight is the config, and past is the content that it had, or nil if that is not known.
+	sight *sight
+	past  *content.Past
+	from  names.Sighting
+	until names.Sighting // zero if it is not known when it ended
+}
+
+// concerns reports whether a reference to the config could read the other content.
+func (s *span) concerns(reference *template.Reference) bool {
+	return s.past == nil || s.past.IsOther(s.sight.config, reference)
+}
+
+// concernsRecord reports whether past content concerns a key that the record covers.
+func (s *sight) concernsRecord(p *content.Past) bool {
+	return s.narrowing == nil || p.Key == "" || s.narrowing.isCovered(annotation.Edit{Key: p.Key})
+}
+
+// maxSpans is the number of intervals of one workload after which the intervals of each further
+// config count as one.
+const maxSpans = 1000
+
+// spans returns the intervals since the record in which a config had other content than the
+// recorded one, although it has the recorded content now.
+func spans(v *catalog.View, sights []sight) []span {
+	w := v.Workload
+	if len(v.Past) == 0 && w.Applied.Contradicted.IsZero() {
+		return nil
+	}
+	var found []span
+	for i := range sights {
+		if s := &sights[i]; isRecordedSame(v, s) {
+			known := len(found)
+			found = s.appendPastSpans(found, w, v.Past[s.ref])
+			if known > maxSpans {
+				found = joinSpans(found, known)
+			}
+		}
+	}
+	return append(found, markedSpans(v, sights, found)...)
+}
+
+// joinSpans joins the spans from an index on, which belong to one config, into one.
+func joinSpans(all []span, from int) []span {
+	if len(all) < from+2 {
+		return all
+	}
+	joined := content.Past{From: all[from].from, Until: all[from].until}
+	for _, s := range all[from+1:] {
+		joined = content.Mix("", joined, content.Past{From: s.from, Until: s.until})
+	}
+	return append(all[:from], span{sight: all[from].sight, past: &joined, from: joined.From, until: joined.Until})
+}
+
+// appendPastSpans appends the spans of one config that the watch showed.
+func (s *sight) appendPastSpans(found []span, w *workload.Workload, past []content.Past) []span {
+	for i := range past {
+		p := &past[i]
+		from, isLater := since(p, w)
+		if isLater && !p.IsOpen() && s.concernsRecord(p) && slices.ContainsFunc(s.references, func(r template.Reference) bool { return p.IsOther(s.config, &r) }) {
+			found = append(found, span{sight: s, past: p, from: from, until: p.Until})
+		}
+	}
+	return found
+}
+
+// since returns when the content came, and false if it went before the record, or before the pods
+// were found to have what the record says. Content that was there at that moment counts: either it
+// is the recorded content, or the config was gone, or the process that wrote the record knew other
+// content than this catalog. In a mixture, some contents came later than the first one; if in
+// doubt, any time since the record counts. The returned moment is that of the end, because content
+// that outlasted the record began to matter with the record.
+func since(p *content.Past, w *workload.Workload) (names.Sighting, bool) {
+	from := names.Sighting{At: p.From.At, Seen: p.Until.Seen}
+	if (p.Mixed || p.Vague) && p.From.Seen <= w.LastRight() {
+		from.At = w.Applied.Written
+	}
+	return from, w.IsLater(p.Until) && !isGoneBefore(p, w)
+}
+
+// isGoneBefore reports whether the content had gone before another process made the record, so that
+// no pod has read it: the record was made with a restart, after which all pods of the template were
+// created. The clocks decide if the watches showed first that the content had gone, and then the
+// record. Otherwise they must be apart by more than they may differ. If the times are too close, the
+// record itself decides: had the content still been there, the record would say so, provided that it
+// came early enough for the other process to know it.
+func isGoneBefore(p *content.Past, w *workload.Workload) bool {
+	if w.OwnRecord || w.PodsSeen > 0 || !w.Applied.WithRestart {
+		return false
+	}
+	written, until := w.Applied.Written, p.Until.At
+	isClear := !until.After(written)
+	if p.Until.Seen > w.RecordSeen {
+		isClear = !until.Add(names.ClockTolerance).After(written)
+	}
+	wasKnown := !p.Mixed && !p.Vague && !p.IsAbsence() && !p.From.At.Add(names.ClockTolerance).After(written)
+	return isClear || wasKnown && !until.After(written.Add(names.ClockTolerance))
+}
+
+const reasonLacking = "a config is gone whose content differed from the record for a while"
+
+// lacksContradicted reports whether a recorded config that had other content for a while is gone.
+// The config may come back, so that knowledge must not be lost.
+func lacksContradicted(v *catalog.View, sights []sight) bool {
+	w := v.Workload
+	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
+		return hasLost(w, &s) && (w.Applied.Marked || slices.ContainsFunc(v.Past[s.ref], func(p content.Past) bool {
+			_, isLater := since(&p, w)
+			return isLater && !p.IsOpen() && p.ConcernsAny(s.references)
+		}))
+	})
+}
+
+// isRecordedSame reports whether the record is trusted and has the present checksum of a config.
+func isRecordedSame(v *catalog.View, s *sight) bool {
+	recorded, found := v.Workload.Applied.Checksums[s.ref]
+	return s.config != nil && found && v.Workload.Applied.Trusted && recorded == s.checksum
+}
+
+// lastOfKey returns the last edit of a key, or the one that may stand for it, or the zero Edit if no edit is known.
+func lastOfKey(edits []annotation.Edit, key string) annotation.Edit {
+	for _, edit := range slices.Backward(edits) { // one that stands for others comes first
+		if edit.Key == key || edit.Key == "" {
+			return edit
+		}
+	}
+	return annotation.Edit{}
+}
+
+// markedSpans returns the interval that began when the record was known to be contradicted, once
+// for each recorded config. The interval ended when the watch showed the last edit; if the watch
+// has shown no edit since, the end is unknown. There is no such interval if the watch showed a known
+// one that covers its beginning.
+func markedSpans(v *catalog.View, sights []sight, known []span) []span {
+	w := v.Workload
+	since := w.ContradictedSince()
+	covers := func(s span) bool {
+		return !s.from.At.After(since.Add(names.ClockTolerance)) && (s.until.Seen == 0 || s.until.At.After(since))
+	}
+	if since.IsZero() || w.Applied.MarkSeen || slices.ContainsFunc(known, covers) {
+		return nil
+	}
+	var marked []span
+	until := lastSeen(v, sights, since)
+	for i := range sights {
+		if isRecordedSame(v, &sights[i]) {
+			marked = append(marked, span{sight: &sights[i], from: names.Sighting{At: since}, until: until})
+		}
+	}
+	return marked
+}
+
+// lastSeen returns when the watch showed the last edit or creation that concerns the workload and is
+// not older than the given time. It is zero if there is none. What the watch showed before the
+// catalog knew all configs does not count: another config may have changed after that.
+func lastSeen(v *catalog.View, sights []sight, since time.Time) names.Sighting {
+	last := names.Sighting{At: since}
+	note := func(edit annotation.Edit) {
+		if edit.Seen > v.Complete && !edit.At.Before(last.At) {
+			last = names.Sighting{At: edit.At, Seen: edit.Seen}
+		}
+	}
+	for i := range sights {
+		if sights[i].config == nil {
+			continue
+		}
+		note(sights[i].config.Creation())
+		selected := content.Selections(sights[i].references)
+		for _, edit := range sights[i].config.Edits {
+			if sights[i].config.IsSeen(edit, selected) {
+				note(edit)
+			}
+		}
+	}
+	if last.Seen == 0 {
+		return names.Sighting{}
+	}
+	return last
+}
+
+// noteContradiction notes whether the record is contradicted, and since when.
+func (d *Decision) noteContradiction(view *catalog.View, sights []sight, spans []span) {
+	first := names.Sighting{At: view.Workload.ContradictedSince()}
+	note := func(from names.Sighting) {
+		if first.At.IsZero() || !from.At.After(first.At) {
+			first = from
+		}
+	}
+	for i := range sights {
+		if s := &sights[i]; isRecordedOtherwise(view, s) {
+			d.Contradicts = true
+			s.eachChange(view.Workload, view.Past[s.ref], note)
+		}
+	}
+	for _, s := range spans {
+		d.Contradicts = true
+		if s.from.Seen > 0 {
+			note(s.from)
+		}
+	}
+	if d.Contradicts {
+		eachOpenAbsence(view, sights, note)
+		d.Contradicted = first
+	}
+}
+
+// eachOpenAbsence calls a function with the moment since which a recorded config is gone. Containers
+// that start without it have other content than the record says.
+func eachOpenAbsence(v *catalog.View, sights []sight, gone func(names.Sighting)) {
+	for i := range sights {
+		s := &sights[i]
+		if !hasLost(v.Workload, s) {
+			continue
+		}
+		for _, p := range v.Past[s.ref] {
+			if p.IsOpen() && p.ConcernsAny(s.references) {
+				gone(p.From)
+			}
+		}
+	}
+}
+
+// eachChange calls a function with each known change since the record of what the workload sees of
+// a config.
+func (s *sight) eachChange(w *workload.Workload, past []content.Past, change func(names.Sighting)) {
+	note := func(from names.Sighting) {
+		if w.IsLater(from) {
+			change(from)
+		}
+	}
+	creation := s.config.Creation()
+	note(names.Sighting{At: creation.At, Seen: creation.Seen})
+	selected := content.Selections(s.references)
+	for _, edit := range s.config.Edits {
+		shown := names.Sighting{At: edit.At, Seen: edit.Seen}
+		switch {
+		case !s.config.IsSeen(edit, selected):
+		case !edit.IsJoined():
+			note(shown)
+		case w.IsLater(shown): // any time since the record
+			change(names.Sighting{At: w.Applied.Written, Seen: edit.Seen})
+		}
+	}
+	for i := range past {
+		switch p := &past[i]; {
+		case !p.ConcernsAny(s.references):
+		case !p.IsAbsence():
+			note(p.From)
+		case w.IsLater(p.Until): // no record includes it, so it counts if it outlasted the record
+			change(names.Sighting{At: p.From.At, Seen: p.Until.Seen})
+		}
+	}
+}
+
+// Mark returns annotations with the same record, marked as contradicted since the given time. It
+// returns false if part of the record cannot be read, or if there is no trusted record to mark.
+func Mark(v *catalog.View, since time.Time) (map[string]string, bool, error) {
+	w := v.Workload
+	r := &w.Applied
+	if !r.Trusted || r.Key != "" && r.Key != v.Key.ID() {
+		return nil, false, nil
+	}
+	timestamp := w.Timestamp
+	if r.Reverted != nil {
+		timestamp = r.Reverted.Restart
+	}
+	annotations, err := r.Checksums.Annotations(record.Basis{
+		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, WasWhole: r.WasWhole,
+		RestartedFor: r.RestartedFor, Without: r.Uncovered(), Evict: w.EvictMember(),
+	})
+	return annotations, err == nil, err
+}
+
+// isRead reports whether a pod read the config within the interval, or so close to it that the
+// clocks cannot decide. A close read does not count if the watch showed the pods' template after
+// the end of the interval.
+func (s *span) isRead(at *allReads, templateSeen names.Sequence) bool {
+	from, until := s.from.At, s.until.At
+	if s.until.Seen == 0 || s.until.Seen >= templateSeen {
+		from, until = from.Add(-names.ClockTolerance), until.Add(names.ClockTolerance)
+	}
+	if s.until.At.IsZero() {
+		until = endOfTime
+	}
+	return slices.ContainsFunc(s.sight.references, func(reader template.Reference) bool {
+		return at.isAny(&reader, from, until) && s.concerns(&reader)
+	})
+}
+
+// addReturned adds the configs whose content has returned to the recorded one and that pods read
+// in between. It reports whether there are such pods.
+func (d *Decision) addReturned(w *workload.Workload, spans []span, pods []Pod) bool {
+	if len(spans) == 0 {
+		return false
+	}
+	found, at, returned := false, newAllReads(pods), Decision{}
+	for i := range spans {
+		s := &spans[i]
+		if !s.isRead(at, w.PodTemplateSeen) {
+			continue
+		}
+		found = true
+		if s.past != nil {
+			returned.addCause(s.sight.ref, []annotation.Edit{lastOfKey(s.sight.config.Edits, s.past.Key)})
+		}
+	}
+	d.Causes = joinCauses(d.Causes, returned.Causes)
+	return found
+}
+
+// joinCauses joins two lists of causes, each of them sorted by config.
+func joinCauses(a, b []Cause) []Cause {
+	if len(b) == 0 {
+		return a
+	}
+	all := slices.Concat(a, b)
+	slices.SortStableFunc(all, func(a, b Cause) int { return names.CompareConfigRefs(a.Config, b.Config) })
+	joined := all[:0]
+	for same := range names.Runs(all, func(a, b *Cause) bool { return a.Config == b.Config }) {
+		cause := same[0]
+		for _, other := range same[1:] {
+			cause.Keys, cause.Writers = append(cause.Keys, other.Keys...), append(cause.Writers, other.Writers...)
+			cause.Moments, cause.Unnamed = append(cause.Moments, other.Moments...), cause.Unnamed || other.Unnamed
+		}
+		joined = append(joined, cause)
+	}
+	return joined
+}

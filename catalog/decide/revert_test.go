@@ -1,0 +1,222 @@
+package decide
+
+import (
+	"maps"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/catalogtest"
+	"kubernetes-deployment-restart-controller/catalog/objecttest"
+	"kubernetes-deployment-restart-controller/catalog/record"
+)
+
+// restarted is the story of a restart at second 100 for an edit at second 95.
+func restarted() *story {
+	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
+	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
+	s.recorded(10)
+	s.config("web", objecttest.Data{"a": "2"}, 95)
+	s.restart(100)
+	return s
+}
+
+// restart does what the controller does after it decided to restart.
+func (s *story) restart(seconds float64) {
+	objecttest.SetTimestamp(s.deployment, objecttest.NoonPlus(seconds).Format(time.RFC3339Nano))
+	s.recorded(seconds)
+}
+
+// rewind brings another timestamp onto the pod template, and reports whether that calls for
+// a decision.
+func (s *story) rewind(timestamp string) bool {
+	objecttest.SetTimestamp(s.deployment, timestamp)
+	return s.catalog.ObserveWorkload(s.reduced())
+}
+
+// undo does what kubectl rollout undo does: it brings back the pod template of an earlier
+// revision, and the annotations that the workload had at that time.
+func (s *story) undo() bool {
+	s.deployment.ManagedFields[1] = objecttest.Owns("kubectl-rollout", objecttest.NoonPlus(105), objecttest.AnnotationField(annotation.BasisAnnotation))
+	return s.rewind("")
+}
+
+func TestDecisionsAfterARestartWasReverted(t *testing.T) {
+	keep, askedRecord := verdict{Outcome: Keep}, verdict{Asked: true, Outcome: RecordOnly}
+	again := verdict{Asked: true, Outcome: Restart}
+	old, young := startedAt(objecttest.NoonPlus(50)), startedAt(objecttest.NoonPlus(110))
+	justBefore, justAfter := startedAt(objecttest.NoonPlus(99.5)), startedAt(objecttest.NoonPlus(100.5))
+	takeOver := func(s *story) { s.restartController(objecttest.ConfigMap("web", objecttest.Data{"a": "2"})) }
+	stripped := func(s *story) { s.rewind("") }
+	for name, test := range map[string]struct {
+		happens func(*story)
+		pods    []Pod
+		want    verdict
+	}{
+		"not reverted": {func(*story) {}, []Pod{old}, keep},
+		"the timestamp was removed, and a pod from before it lives on":                  {stripped, []Pod{young, old}, again},
+		"the timestamp was removed, and no pod is from before it":                       {stripped, []Pod{young}, askedRecord},
+		"the timestamp was removed, and a pod started just before the restart":          {stripped, []Pod{justBefore}, again},
+		"the timestamp was removed, and the pods started just after the restart":        {stripped, []Pod{justAfter}, askedRecord},
+		"the timestamp was removed while nobody watched, and the clocks do not show it": {func(s *story) { stripped(s); takeOver(s) }, []Pod{justAfter}, again},
+		"the timestamp was removed, and the only pod has not started":                   {stripped, []Pod{{}}, askedRecord},
+		"the timestamp was removed, and there are no pods":                              {stripped, nil, askedRecord},
+		"the timestamp was set back, and a pod from before it lives on":                 {func(s *story) { s.rewind("2026-03-01T11:00:00Z") }, []Pod{old}, again},
+		"the timestamp was replaced by nonsense, and a pod lives on":                    {func(s *story) { s.rewind("soon") }, []Pod{old}, again},
+		"the timestamp was set on, and all pods are new":                                {func(s *story) { s.rewind("2026-03-01T12:01:45Z") }, []Pod{young}, askedRecord},
+		"reverted, and brought back":                                                    {func(s *story) { s.rewind(""); s.rewind(objecttest.NoonPlus(100).Format(time.RFC3339Nano)) }, []Pod{old}, keep},
+		"reverted and restarted again":                                                  {func(s *story) { s.rewind(""); s.restart(120) }, []Pod{old}, keep},
+		"reverted and recorded again":                                                   {func(s *story) { s.rewind(""); s.recorded(120) }, []Pod{old}, keep},
+		"reverted before the controller was replaced":                                   {func(s *story) { s.rewind(""); takeOver(s) }, []Pod{old}, again},
+		"reverted while no controller was there":                                        {func(s *story) { objecttest.SetTimestamp(s.deployment, ""); takeOver(s) }, []Pod{old}, again},
+		"reverted, then edited, and the only pod has not seen either":                   {func(s *story) { s.rewind(""); s.config("web", objecttest.Data{"a": "3"}, 120) }, []Pod{old}, askedRestartFor("web", "a")},
+		"edited, then reverted by who thereby replaced all pods":                        {func(s *story) { s.config("web", objecttest.Data{"a": "3"}, 103); s.rewind("") }, []Pod{young}, askedRecord},
+		"reverted while the config is gone":                                             {func(s *story) { s.deleted("web", 55); s.rewind("") }, []Pod{old}, verdict{Asked: true, Outcome: Keep}},
+		"reverted while the config was gone": {func(s *story) {
+			s.deleted("web", 55)
+			s.rewind("")
+			s.created("web", objecttest.Data{"a": "2"}, 120)
+		}, []Pod{old}, again},
+		"undone together with the record, and a pod from before it lives on": {func(s *story) { s.undo() }, []Pod{young, old}, askedRestartFor("web", "a")},
+		"undone together with the record, and no pod is from before it":      {func(s *story) { s.undo() }, []Pod{young}, askedRecord},
+		"undone together with the record, and released":                      {func(s *story) { s.undo(); s.release("v2") }, []Pod{young}, askedRecord},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := restarted()
+			test.happens(s)
+			if diff := cmp.Diff(test.want, s.decide(t, test.pods...), cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A removed key leaves no trace but the record that went with the restart.
+func TestAnUndoOfARestartForARemovedKeyIsRecognisedByTheRecordThatWasKnown(t *testing.T) {
+	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
+	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1", "b": "1"}))
+	s.recorded(10)
+	s.restartController(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
+	s.restart(100)
+	s.undo()
+	want := verdict{Asked: true, Outcome: Restart}
+	if diff := cmp.Diff(want, s.decide(t, startedAt(objecttest.NoonPlus(50))), cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("verdict (-want +got):\n%s", diff)
+	}
+}
+
+func TestARevertCallsForADecisionOnce(t *testing.T) {
+	s := restarted()
+	type calls struct{ stripped, again, scaled, rewound, undone, broughtBack bool }
+	var got calls
+	got.stripped = s.rewind("")
+	got.again = s.rewind("")
+	s.deployment.ManagedFields = append(s.deployment.ManagedFields, objecttest.Owns("scaler", objecttest.NoonPlus(110), "f:spec/f:replicas"))
+	s.deployment.Spec.Replicas = objecttest.Pointer[int32](5)
+	got.scaled = s.catalog.ObserveWorkload(s.reduced())
+	got.rewound = s.rewind("2026-03-01T11:00:00Z")
+	got.undone = s.undo()
+	got.broughtBack = s.rewind(objecttest.NoonPlus(100).Format(time.RFC3339Nano))
+	if want := (calls{stripped: true, rewound: true, undone: true}); got != want {
+		t.Errorf("calls for a decision: %+v, want %+v", got, want)
+	}
+}
+
+func TestARevertNamesTheFieldManager(t *testing.T) {
+	timestamp := "f:spec/f:template/f:metadata/f:annotations/f:" + annotation.TimestampAnnotation
+	for name, test := range map[string]struct {
+		fields []metav1.ManagedFieldsEntry
+		want   string
+	}{
+		"the owner of the timestamp":                        {[]metav1.ManagedFieldsEntry{objecttest.Owns("argocd", objecttest.NoonPlus(105), timestamp), objecttest.Owns("scaler", objecttest.NoonPlus(110), "f:spec/f:replicas")}, "argocd"},
+		"the controller itself, say by an admission policy": {[]metav1.ManagedFieldsEntry{objecttest.Owns(annotation.FieldManager, objecttest.NoonPlus(105), timestamp), objecttest.Owns("operator", objecttest.NoonPlus(104), "f:spec/f:replicas")}, ""},
+		"else the last writer but this controller":          {[]metav1.ManagedFieldsEntry{objecttest.Owns("operator", objecttest.NoonPlus(104), "f:spec/f:replicas"), objecttest.Owns("helm", objecttest.NoonPlus(90), "f:metadata/f:labels")}, "operator"},
+		"not who writes the status": {[]metav1.ManagedFieldsEntry{{
+			Manager: "kube-controller-manager", Subresource: "status", Time: objecttest.Stamp(objecttest.NoonPlus(110)),
+			FieldsType: "FieldsV1", FieldsV1: metav1.NewFieldsV1(`{"f:status":{}}`),
+		}}, ""},
+		"not who wrote last before the restart": {[]metav1.ManagedFieldsEntry{objecttest.Owns("kubectl", objecttest.NoonPlus(86), "f:metadata/f:labels")}, ""},
+	} {
+		s := restarted()
+		s.deployment.ManagedFields = append(s.deployment.ManagedFields, test.fields...)
+		s.rewind("")
+		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
+		want := &record.Revert{Restart: "2026-03-01T12:01:40Z", Recorded: objecttest.NoonPlus(100), By: test.want}
+		if diff := cmp.Diff(want, view.Workload.Applied.Reverted); diff != "" {
+			t.Errorf("%s: revert (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
+func TestOnlyTheBeginningOfALongTimestampCounts(t *testing.T) {
+	long := strings.Repeat("ä", 100<<10)
+	s := restarted()
+	if !s.rewind(long) {
+		t.Fatal("no revert")
+	}
+	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
+	if w := view.Workload; len(w.Timestamp) > annotation.LongestTimestamp || !utf8.ValidString(w.Timestamp) {
+		t.Errorf("a timestamp of %d bytes is kept", len(w.Timestamp))
+	}
+	s.recorded(120)
+	view, _ = s.catalog.View(objecttest.DeploymentRef("web"))
+	if r := view.Workload.Applied; !r.Trusted || r.Reverted != nil || len(s.deployment.Annotations[annotation.BasisAnnotation]) > 1000 {
+		t.Errorf("recorded with it: %+v", r)
+	}
+	s.rewind("")
+	view, _ = s.catalog.View(objecttest.DeploymentRef("web"))
+	if r := view.Workload.Applied.Reverted; r == nil || len(r.Restart) > annotation.LongestTimestamp {
+		t.Errorf("reverted: %+v", r)
+	}
+}
+
+// replaced does what kubectl replace does with a manifest that has neither record nor timestamp.
+func (s *story) replaced() {
+	objecttest.SetTimestamp(s.deployment, "")
+	delete(s.deployment.Annotations, annotation.ChecksumsAnnotation)
+	delete(s.deployment.Annotations, annotation.BasisAnnotation)
+	s.catalog.ObserveWorkload(s.reduced())
+}
+
+func TestReplacingAWorkloadRepeatedlyUsesUpItsBudget(t *testing.T) {
+	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
+	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
+	s.recorded(10)
+	s.config("web", objecttest.Data{"a": "2"}, 95)
+	var waits []time.Duration
+	for restart := range 6 {
+		now := objecttest.NoonPlus(float64(100 + restart))
+		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
+		decision := Decide(view)
+		if decision.Outcome == AskPods {
+			decision = DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(50))}) // from before all restarts
+		}
+		if decision.Outcome != Restart {
+			t.Fatalf("restart %d: %+v", restart, decision)
+		}
+		waits = append(waits, view.Workload.Applied.Budget.Wait(catalogtest.Usual, now))
+		objecttest.SetTimestamp(s.deployment, now.Format(time.RFC3339Nano))
+		annotations, err := decision.Checksums.Annotations(record.Basis{
+			Template: view.Workload.Template, Key: catalogtest.TestKey, Written: now, Timestamp: annotation.TimestampOf(&s.deployment.Spec.Template),
+			Budget: view.Workload.Applied.Budget.Spend(catalogtest.Usual, now),
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.Copy(s.deployment.Annotations, annotations)
+		s.deployment.ManagedFields = append(s.deployment.ManagedFields, objecttest.Owns(annotation.FieldManager, now, objecttest.AnnotationField(annotation.BasisAnnotation)))
+		s.catalog.ObserveWritten(s.reduced(), view.Sequence)
+		s.replaced()
+		s.scale(int32(restart + 1)) // it is kept whatever else is written
+	}
+	want := []time.Duration{0, 0, 0, 4 * time.Second, 9 * time.Second, 19 * time.Second}
+	if diff := cmp.Diff(want, waits); diff != "" {
+		t.Errorf("waits (-want +got):\n%s", diff)
+	}
+}

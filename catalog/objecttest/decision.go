@@ -1,0 +1,3 @@
+package objecttest
+
+type Data = map[string]string

@@ -1,0 +1,5 @@
+package objecttest
+
+import "kubernetes-deployment-restart-controller/catalog/names"
+
+func AllConfigs(names.ConfigRef) bool { return true }

@@ -1,6 +1,0 @@
-//go:build race
-
-package catalog
-
-// isRaced says that there is a race detector, which has nothing to find in simulations of one goroutine.
-const isRaced = true

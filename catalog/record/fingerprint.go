@@ -1,0 +1,35 @@
+package record
+
+import (
+	"encoding/hex"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
+)
+
+// Fingerprint identifies a pod template by 128 bits of its [podtemplate.Sum]. It depends
+// only on the fields that are set in the template, so it stays the same when the API
+// types change.
+type Fingerprint [16]byte
+
+// String returns the fingerprint as 32 lower-case hexadecimal digits.
+func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
+
+func fingerprintOf(sum podtemplate.Sum) Fingerprint { return Fingerprint(sum[:16]) }
+
+// RevisionFingerprint returns the fingerprint of the pod template of a workload's
+// revision, which is in a ReplicaSet or a ControllerRevision. It equals
+// [workload.Workload.PodTemplate] if the revision was made from the workload's present template.
+func RevisionFingerprint(template *corev1.PodTemplateSpec) Fingerprint {
+	return fingerprintOf(podtemplate.Encode(template).SumWithoutLabel(appsv1.DefaultDeploymentUniqueLabelKey))
+}
+
+// Fingerprints returns the fingerprints of a pod template with and without what a restart sets in
+// it. It does not modify the template.
+func Fingerprints(template *corev1.PodTemplateSpec) (full, bare Fingerprint) {
+	encoded := podtemplate.Encode(template)
+	return fingerprintOf(encoded.Sum()), fingerprintOf(encoded.SumWithoutAnnotations(annotation.TimestampAnnotation, annotation.CauseAnnotation))
+}

@@ -1,0 +1,74 @@
+package template
+
+import (
+	"errors"
+	"strings"
+
+	"kubernetes-deployment-restart-controller/catalog/names"
+)
+
+// A glob is a pattern for the name of a config or of a key. An asterisk stands for any characters,
+// also for none, and a question mark for any one character. Anyone may write patterns, so matching
+// takes no longer than reading the text: between two asterisks there are no question marks, and the
+// parts of a pattern are looked for from left to right, never again.
+
+// CheckGlob returns an error if a text is not a usable glob.
+func CheckGlob(glob string) error {
+	if glob == "" {
+		return errors.New("a name is missing")
+	}
+	if len(glob) > names.LongestName {
+		return errors.New("a name is too long")
+	}
+	if strings.ContainsFunc(glob, func(r rune) bool { return !isGlobCharacter(r) }) {
+		return errors.New("a name has a character that no name has")
+	}
+	first, last := strings.Index(glob, "*"), strings.LastIndex(glob, "*")
+	if first >= 0 && strings.Contains(glob[first:last], "?") {
+		return errors.New("a question mark is between two asterisks")
+	}
+	return nil
+}
+
+// isGlobCharacter reports whether a glob may have the character: those that names of configs and
+// keys have, and the wildcards.
+func isGlobCharacter(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._*?", r)
+}
+
+// IsLiteral reports whether a pattern has no wildcards.
+func IsLiteral(glob string) bool { return !strings.ContainsAny(glob, "*?") }
+
+// MatchesGlob reports whether a text matches a glob.
+func MatchesGlob(glob, text string) bool {
+	head, rest, isOpen := strings.Cut(glob, "*")
+	if !isOpen {
+		return len(text) == len(head) && fits(head, text)
+	}
+	if len(text) < len(head) || !fits(head, text) {
+		return false
+	}
+	text = text[len(head):]
+	for {
+		part, further, isMore := strings.Cut(rest, "*")
+		if !isMore {
+			return len(text) >= len(part) && fits(part, text[len(text)-len(part):])
+		}
+		_, after, found := strings.Cut(text, part)
+		if !found {
+			return false
+		}
+		text, rest = after, further
+	}
+}
+
+// fits reports whether a text, which is no shorter than a part of a glob without asterisks, begins
+// with it.
+func fits(part, text string) bool {
+	for i := range len(part) {
+		if part[i] != '?' && part[i] != text[i] {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,140 @@
+package workload
+
+import (
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
+)
+
+// Ignores reports whether the workload ignores a config, which may be nil, by an annotation of the config or for the
+// lack of one.
+func (w *Workload) Ignores(config *content.Config) bool {
+	return config != nil && w.IgnoresBy(config.Ref, config.Policy)
+}
+
+// IgnoresBy reports whether the workload ignores a config with that policy, which may be nil.
+func (w *Workload) IgnoresBy(ref names.ConfigRef, policy *policy.ConfigPolicy) bool {
+	if policy != nil && (policy.Ignored || policy.Marked) {
+		return policy.Ignored
+	}
+	return w.needsMark(ref)
+}
+
+func (w *Workload) needsMark(ref names.ConfigRef) bool {
+	if w.Filtering == nil || w.Filter().Marked == 0 {
+		return false
+	}
+	references := template.ReferencesTo(w.References, ref)
+	return len(references) > 0 && references[0].NeedsMark
+}
+
+// IgnoredUntil returns a moment until which the workload ignored a config, as far as a watch showed it; 0 if none did.
+// An edit of the config by then does not count.
+func (w *Workload) IgnoredUntil(config *content.Config) names.Sequence {
+	until := config.CountsAfter()
+	if !w.needsMark(config.Ref) {
+		return until
+	}
+	changed, marked := w.FilterChanged(), config.MarkedAfter()
+	recorded := w.RecordedReferences(config.Ref)
+	switch {
+	case changed == 0:
+		return max(until, marked)
+	case w.Applied.Trusted && w.Applied.SaysIgnored(config.Ref) && len(recorded) > 0 && recorded[0].NeedsMark:
+		return max(until, min(marked, changed)) // it may have counted by a filter in between
+	}
+	return until
+}
+
+// A change of a filter restarts nothing: it changes what is compared, so the workload is only recorded again. Until then, the
+// record is compared by the filter that made it. Of everything else, those edits count that a watch showed after the filter
+// first changed since the record. Without a record that is trusted, all edits of what counts now do.
+
+// Filtering is what is known of the filters of a workload that has one, or had one when its record was made.
+type Filtering struct {
+	present template.Filter
+	// isOther means that a trusted record was made by another filter than the present one, and recorded are the references
+	// that it covers.
+	isOther  bool
+	Recorded []template.Reference
+	// changed is the moment at which the watch first showed another filter since the record, 0 if it showed none. While no
+	// record is trusted, it may be a moment before that.
+	Changed names.Sequence
+}
+
+// Filter returns the present filter.
+func (w *Workload) Filter() template.Filter {
+	if w.Filtering == nil {
+		return template.Filter{}
+	}
+	return w.Filtering.present
+}
+
+// NewFiltering returns what is known of the filters of a workload with this filter and this record. The function references
+// returns the references that count by a filter.
+func NewFiltering(present template.Filter, record *record.AppliedState, references func(by template.Filter) []template.Reference) *Filtering {
+	f := Filtering{present: present}
+	if f.isOther = record.Trusted && record.Filter() != present; f.isOther {
+		f.Recorded = references(record.Filter())
+	}
+	if present == (template.Filter{}) && !f.isOther {
+		return nil
+	}
+	return &f
+}
+
+// FollowFilters notes when the filter first changed since the record. What is known of the previous state of the workload
+// may be nil.
+func (w *Workload) FollowFilters(previous *Workload, moment names.Sequence) {
+	first := w.firstOtherFilter(previous, moment)
+	if first == 0 {
+		return
+	}
+	var followed Filtering
+	if w.Filtering != nil {
+		followed = *w.Filtering
+	}
+	followed.Changed = first
+	w.Filtering = &followed
+}
+
+// firstOtherFilter returns the moment at which the watch first showed another filter since the record, or earlier; 0 if it
+// showed none.
+func (w *Workload) firstOtherFilter(previous *Workload, moment names.Sequence) (first names.Sequence) {
+	switch {
+	case previous != nil && previous.FilterChanged() > 0:
+		first = previous.FilterChanged()
+	case w.HasOtherFilter(), previous != nil && previous.Filter() != w.Filter():
+		first = moment
+	}
+	if w.coversSince(first) {
+		return 0
+	}
+	return first
+}
+
+// HasOtherFilter reports whether a trusted record was made by another filter than the present one.
+func (w *Workload) HasOtherFilter() bool { return w.Filtering != nil && w.Filtering.isOther }
+
+// FilterChanged returns [Filtering.Changed], or 0 if the record has what counts since then.
+func (w *Workload) FilterChanged() names.Sequence {
+	if w.Filtering == nil || w.coversSince(w.Filtering.Changed) {
+		return 0
+	}
+	return w.Filtering.Changed
+}
+
+// coversSince reports whether a trusted record was made by the present filter, and not before a moment.
+func (w *Workload) coversSince(moment names.Sequence) bool {
+	return w.Applied.Trusted && !w.HasOtherFilter() && w.RecordSeen >= moment
+}
+
+// RecordedReferences returns the references to a config that counted when the record was made.
+func (w *Workload) RecordedReferences(ref names.ConfigRef) []template.Reference {
+	if w.HasOtherFilter() {
+		return template.ReferencesTo(w.Filtering.Recorded, ref)
+	}
+	return template.ReferencesTo(w.References, ref)
+}

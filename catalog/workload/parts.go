@@ -1,0 +1,75 @@
+package workload
+
+import (
+	"fmt"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// longestSelector is how many bytes a workload's selector may have as a text, such as "app=web,tier in (front,back)". It is
+// kept, and is part of the address of each list of pods.
+const longestSelector = 16 << 10
+
+// SelectorProblem returns why a workload with the given selector cannot be restarted, empty if it can.
+func SelectorProblem(selector *metav1.LabelSelector) string {
+	if selector == nil {
+		return ""
+	}
+	size := 0
+	for key, value := range selector.MatchLabels {
+		size += len(key) + len("=") + len(value) + len(",")
+	}
+	for i := range selector.MatchExpressions {
+		expression := &selector.MatchExpressions[i]
+		size += len(expression.Key) + len(" in (),") + len(expression.Operator)
+		for _, value := range expression.Values {
+			size += len(value) + len(",")
+		}
+	}
+	if size <= longestSelector {
+		return ""
+	}
+	return fmt.Sprintf("its .spec.selector is longer than %d bytes", longestSelector)
+}
+
+func newParts(meta *metav1.ObjectMeta, selector *metav1.LabelSelector, template *corev1.PodTemplateSpec, rollout Rollout) Parts {
+	return Parts{Meta: meta, Problem: SelectorProblem(selector), Selector: selector, Template: template, Rollout: rollout}
+}
+
+// PartsOfDeployment returns the parts of a Deployment, which share its memory.
+func PartsOfDeployment(d *appsv1.Deployment) Parts {
+	parts := newParts(&d.ObjectMeta, d.Spec.Selector, &d.Spec.Template, rolloutOfDeployment(d))
+	parts.Idle = parts.Rollout.Wanted == 0
+	parts.Replacement = ReplacementTime(d.Spec.MinReadySeconds, &d.Spec.Template)
+	if d.Spec.Paused {
+		parts.Hold = Paused
+	}
+	return parts
+}
+
+// PartsOfStatefulSet returns the parts of a StatefulSet, which share its memory.
+func PartsOfStatefulSet(s *appsv1.StatefulSet) Parts {
+	parts := newParts(&s.ObjectMeta, s.Spec.Selector, &s.Spec.Template, rolloutOfStatefulSet(s))
+	parts.Idle = parts.Rollout.Wanted == 0
+	rolling := s.Spec.UpdateStrategy.RollingUpdate
+	switch {
+	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
+		parts.Hold = OnDelete
+	case rolling != nil && rolling.Partition != nil && *rolling.Partition > 0:
+		parts.Hold = Partitioned
+	}
+	return parts
+}
+
+// PartsOfDaemonSet returns the parts of a DaemonSet, which share its memory. A DaemonSet is idle only if
+// its controller has said so about the present generation.
+func PartsOfDaemonSet(d *appsv1.DaemonSet) Parts {
+	parts := newParts(&d.ObjectMeta, d.Spec.Selector, &d.Spec.Template, rolloutOfDaemonSet(d))
+	parts.Idle = parts.Rollout.Observed && parts.Rollout.Wanted == 0
+	if d.Spec.UpdateStrategy.Type == appsv1.OnDeleteDaemonSetStrategyType {
+		parts.Hold = OnDelete
+	}
+	return parts
+}

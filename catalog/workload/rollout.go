@@ -1,0 +1,124 @@
+package workload
+
+import (
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+)
+
+// Rollout is what the status of a workload says about the pods of its present template. Each kind
+// of workload has fields of its own for it.
+type Rollout struct {
+	// Wanted is how many pods the workload wants, Updated is how many pods of the present template
+	// it has, Outdated is how many other pods it has, and Available is how many of all its pods are
+	// available.
+	Wanted, Updated, Outdated, Available int32
+	// Deadline is for how many seconds the rollout may make no progress by the workload's own
+	// settings.
+	Deadline int32
+	// Observed means that its controller has seen the present pod template, which the numbers are
+	// about.
+	Observed bool
+	// GaveUp means that its controller has found no progress for too long.
+	GaveUp bool
+	// Aborted means that its controller has given up the present template and taken its pods away, as Argo Rollouts does if
+	// an analysis fails, so that no pod is left to show why.
+	Aborted bool
+	// Completed means that the rollout was complete at some time, even if pods are missing now. The
+	// status of a DaemonSet does not show it.
+	Completed bool
+	// ByPods means that the status does not say how a rollout goes: only Wanted and Deadline are known, and what
+	// follows from the pods themselves is not part of the catalog.
+	ByPods bool
+	// Waits means that the rollout makes no progress until a person or a timer lets it, as between the steps of a canary.
+	Waits bool
+	// CannotCreate means that pods cannot be created, such as for lack of quota.
+	CannotCreate bool
+	// OwnRestart says whether its controller replaces pods without another pod template.
+	OwnRestart OwnRestart
+}
+
+// IsWhole reports whether the workload runs with all pods that it wants, all of them made from
+// the present template.
+func (r Rollout) IsWhole() bool {
+	return r.Observed && r.Updated >= r.Wanted && r.Outdated <= 0 && r.Available >= r.Wanted
+}
+
+// LacksPods reports whether the status of the workload shows that not all pods run that it wants. Pods of an earlier template
+// count if nothing replaces them by itself. The status of some kinds does not show it.
+func (w *Workload) LacksPods() bool {
+	switch {
+	case w.Idle, w.Rollout.ByPods:
+		return false
+	case w.Hold != NoHold:
+		return w.Rollout.Available < w.Rollout.Wanted
+	}
+	return !w.Rollout.IsWhole()
+}
+
+// How the status of each kind of workload describes a rollout. kubectl rollout status reads the
+// same fields: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status.
+
+func rolloutOfDeployment(d *appsv1.Deployment) Rollout {
+	status := &d.Status
+	rollout := Rollout{
+		Wanted: wanted(d.Spec.Replicas), Updated: status.UpdatedReplicas, Outdated: status.Replicas - status.UpdatedReplicas,
+		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= d.Generation,
+	}
+	if deadline := d.Spec.ProgressDeadlineSeconds; deadline != nil { // the largest value means none
+		rollout.Deadline = *deadline
+	}
+	for i := range status.Conditions {
+		switch condition := &status.Conditions[i]; condition.Type {
+		case appsv1.DeploymentProgressing:
+			rollout.GaveUp = condition.Status == corev1.ConditionFalse && condition.Reason == "ProgressDeadlineExceeded"
+			rollout.Completed = condition.Status == corev1.ConditionTrue && condition.Reason == "NewReplicaSetAvailable"
+		case appsv1.DeploymentReplicaFailure:
+			rollout.CannotCreate = condition.Status == corev1.ConditionTrue
+		}
+	}
+	return rollout
+}
+
+func rolloutOfStatefulSet(s *appsv1.StatefulSet) Rollout {
+	status := &s.Status
+	return Rollout{
+		Wanted: wanted(s.Spec.Replicas), Updated: status.UpdatedReplicas, Outdated: status.Replicas - status.UpdatedReplicas,
+		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= s.Generation,
+		Completed: status.CurrentRevision == status.UpdateRevision,
+		Deadline:  ReplacementTime(s.Spec.MinReadySeconds, &s.Spec.Template),
+	}
+}
+
+func rolloutOfDaemonSet(d *appsv1.DaemonSet) Rollout {
+	status := &d.Status
+	return Rollout{
+		Wanted: status.DesiredNumberScheduled, Updated: status.UpdatedNumberScheduled,
+		Outdated:  status.CurrentNumberScheduled - status.UpdatedNumberScheduled,
+		Available: status.NumberAvailable, Observed: status.ObservedGeneration >= d.Generation,
+		Deadline: ReplacementTime(d.Spec.MinReadySeconds, &d.Spec.Template),
+	}
+}
+
+// startTime is how many seconds a pod may take to start, besides what its workload declares.
+const startTime = 2 * 60
+
+// ReplacementTime returns how many seconds the replacement of a pod may take, in which the status
+// need not change: the earlier pod terminates, and the new one must be ready for a while.
+func ReplacementTime(minReadySeconds int32, template *corev1.PodTemplateSpec) int32 {
+	seconds := int64(startTime) + int64(minReadySeconds)
+	if grace := template.Spec.TerminationGracePeriodSeconds; grace != nil {
+		seconds += max(*grace, 0)
+	}
+	return int32(min(seconds, longestReplacement))
+}
+
+// longestReplacement limits [ReplacementTime], in seconds.
+const longestReplacement = 24 * 60 * 60
+
+// wanted returns how many pods a workload wants, which is one by default.
+func wanted(replicas *int32) int32 {
+	if replicas == nil {
+		return 1
+	}
+	return *replicas
+}
