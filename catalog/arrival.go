@@ -18,34 +18,33 @@ func (c *Catalog) take(a *content.Arrival) (news bool) {
 }
 
 // arrive compares a config with what the catalog knows about it. Callers must not hold the lock.
-func (c *Catalog) arrive(a *content.Arrival) {
+func (l *Lookup) arrive(a *content.Arrival) {
 	ref := a.Config.Ref
-	c.mu.RLock()
-	previous, past := c.config(ref), c.Past[ref]
-	a.Referenced = c.isReferenced(ref)
-	c.mu.RUnlock()
-	a.Compare(previous, past, func() names.Sighting { return c.oldestRecord(ref, a.At) })
+	l.mu.RLock()
+	previous, past := l.config(ref), l.past[ref]
+	a.Referenced = l.isReferenced(ref)
+	l.mu.RUnlock()
+	a.Compare(previous, past, func() names.Sighting { return l.oldestRecord(ref, a.At) })
 }
 
 // oldestRecord returns the earliest moment at which a record of what workloads see of a config was
 // shown and the earliest time at which one was written, or the present moment and time if there is
 // no record. A record that is not trusted counts too: it is trusted again when its pod template
 // comes back. It looks at each workload that references the config.
-func (c *Catalog) oldestRecord(config names.ConfigRef, now time.Time) names.Sighting {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	oldest := names.Sighting{At: now, Seen: c.moment}
-	for _, name := range append(c.namesElsewhere(config), config) {
-		readers := c.Referencing[name]
-		for ref := range readers.all {
-			c.notRecordedBefore(&oldest, c.workload(ref))
+func (l *Lookup) oldestRecord(config names.ConfigRef, now time.Time) names.Sighting {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	oldest := names.Sighting{At: now, Seen: l.moment}
+	for _, name := range append(l.namesElsewhere(config), config) {
+		for ref := range l.references.To(name) {
+			notRecordedBefore(&oldest, l.workload(ref))
 		}
 	}
 	return oldest
 }
 
 // notRecordedBefore makes a sighting no later than the record of a workload, which may be nil.
-func (c *Catalog) notRecordedBefore(oldest *names.Sighting, w *workload.Workload) {
+func notRecordedBefore(oldest *names.Sighting, w *workload.Workload) {
 	if w == nil || !w.Applied.Trusted && w.Applied.Written.IsZero() {
 		return
 	}
@@ -56,28 +55,28 @@ func (c *Catalog) notRecordedBefore(oldest *names.Sighting, w *workload.Workload
 }
 
 // putConfig takes in a config that has arrived.
-func (c *Catalog) putConfig(a *content.Arrival) (news bool) {
-	previous := c.config(a.Config.Ref)
+func (s *store) putConfig(a *content.Arrival) (news bool) {
+	previous := s.config(a.Config.Ref)
 	if previous != a.Previous {
 		// A deleted config was forgotten with its last reference.
-		a.Compare(previous, c.Past[a.Config.Ref], func() names.Sighting { return names.Sighting{} })
+		a.Compare(previous, s.past[a.Config.Ref], func() names.Sighting { return names.Sighting{} })
 	}
-	a.Stamp(c.moment)
-	isToggled := a.FollowIgnored(previous, c.moment)
-	isToggled = a.FollowSharing(previous, c.moment) || isToggled
+	a.Stamp(s.moment)
+	isToggled := a.FollowIgnored(previous, s.moment)
+	isToggled = a.FollowSharing(previous, s.moment) || isToggled
 	if previous != nil && !previous.Deleted {
 		a.Config.Created, a.Config.Appeared = previous.Created, previous.Appeared
 	} else {
-		a.Config.Appeared = c.moment
+		a.Config.Appeared = s.moment
 		a.Changed = true
 	}
 	if previous != nil && previous.Deleted {
-		c.gone--
+		s.gone--
 	}
-	c.KeepConfig(a.Config)
-	isReferenced := c.isReferenced(a.Config.Ref)
-	if delete(c.Past, a.Config.Ref); isReferenced && len(a.Past) > 0 {
-		c.Past[a.Config.Ref] = a.Past
+	s.keepConfig(a.Config)
+	isReferenced := s.isReferenced(a.Config.Ref)
+	if delete(s.past, a.Config.Ref); isReferenced && len(a.Past) > 0 {
+		s.past[a.Config.Ref] = a.Past
 	}
 	return (a.Changed || isToggled) && isReferenced
 }

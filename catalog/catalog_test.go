@@ -424,7 +424,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 }
 
 func TestADeletedConfigIsKeptOnlyWhileItIsReferenced(t *testing.T) {
-	kept := func(c *Catalog) int { return c.configs.size }
+	kept := func(c *Catalog) int { return c.configs.Len() }
 	c := New()
 	web := content.NewConfigMap(objecttest.ConfigMap("web", map[string]string{"a": "1"}))
 	c.ObserveConfig(web, objecttest.Noon)
@@ -624,14 +624,14 @@ func TestAWorkloadThatWasTakenInHalfwayIsPurged(t *testing.T) {
 	whole, half := workload.Workload{Ref: objecttest.DeploymentRef("whole"), ResourceVersion: "1"}, workload.Workload{Ref: objecttest.DeploymentRef("half"), ResourceVersion: "1"}
 	whole.References, half.References = []template.Reference{{Config: config}}, []template.Reference{{Config: config}}
 	c.ObserveWorkload(whole)
-	c.reference(config, &half.Ref) // and then it panicked
-	c.reference(names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "secret"}, &half.Ref)
+	c.references.Add(config, &half.Ref) // and then it panicked
+	c.references.Add(names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "secret"}, &half.Ref)
 	if got := catalogtest.RefsOf(c.WorkloadsReferencing(config)); len(got) != 1 || got[0] != whole.Ref {
 		t.Errorf("before the purge: %v", got)
 	}
 	c.PurgeWorkload(half.Ref)
-	if len(c.Referencing) != 1 {
-		t.Errorf("the index has %v", c.Referencing)
+	if c.references.Len() != 1 {
+		t.Errorf("the index has %v", c.references)
 	}
 	if !c.ObserveWorkload(half) {
 		t.Error("when it can be taken in it is no news")

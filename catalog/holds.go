@@ -63,32 +63,32 @@ func (c *Catalog) PassTime(now time.Time) {
 
 // HeldSince returns since when an object, a [names.WorkloadRef] or a [names.ConfigRef], holds restarts, and whether that may have begun
 // earlier. The time is zero if the object does not, or if no time has passed yet.
-func (c *Catalog) HeldSince(on fmt.Stringer) (since time.Time, atLeast bool) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
+func (l *Lookup) HeldSince(on fmt.Stringer) (since time.Time, atLeast bool) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
 	var known hold
 	var found bool
 	switch ref := on.(type) {
 	case names.WorkloadRef:
-		known, found = c.held.workloads[ref]
+		known, found = l.held.workloads[ref]
 	case names.ConfigRef:
-		known, found = c.held.configs[ref.Source()]
+		known, found = l.held.configs[ref.Source()]
 	}
 	if found && known.since.IsZero() {
-		return c.held.began, !c.held.began.IsZero()
+		return l.held.began, !l.held.began.IsZero()
 	}
 	return known.since, known.atLeast
 }
 
 // Holds calls a function with the hold of each workload and config that has one, whether or not anything is due. The
 // function must not use the catalog.
-func (c *Catalog) Holds(do func(HoldNote)) {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	for ref, hold := range c.held.workloads {
+func (l *Lookup) Holds(do func(HoldNote)) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for ref, hold := range l.held.workloads {
 		do(HoldNote{ref, ref.Namespace, hold.text})
 	}
-	for ref, hold := range c.held.configs {
+	for ref, hold := range l.held.configs {
 		do(HoldNote{ref, ref.Namespace, hold.text})
 	}
 }

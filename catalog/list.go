@@ -44,7 +44,7 @@ func (c *Catalog) beginList(kind names.ConfigKind, namespace string) []*content.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.listing.Add(namespace, +1)
-	return c.configs.of(kind, namespace)
+	return c.configs.Of(kind, namespace)
 }
 
 func (c *Catalog) endList(namespace string, first bool) {
@@ -61,7 +61,7 @@ func (c *Catalog) takeFirst(config *content.Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
-	c.KeepConfig(config)
+	c.keepConfig(config)
 }
 
 // missConfig takes in that a config is missing from a list, unless it has changed since the
@@ -96,10 +96,10 @@ func (c *Catalog) ListWorkloads(kind names.WorkloadKind, namespace string, workl
 	return gone
 }
 
-func (c *Catalog) workloadsOf(kind names.WorkloadKind, namespace string) []*workload.Workload {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	return c.workloads.of(kind, namespace)
+func (l *Lookup) workloadsOf(kind names.WorkloadKind, namespace string) []*workload.Workload {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.workloads.Of(kind, namespace)
 }
 
 // takeListed takes in a workload from a list, which does not show when its template came.

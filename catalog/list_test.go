@@ -2,11 +2,13 @@ package catalog
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/catalogtest"
 	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/index"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 	"kubernetes-deployment-restart-controller/catalog/record"
@@ -34,12 +36,12 @@ func TestAWorkloadThatPanicsInAListPanicsAgainByItself(t *testing.T) {
 		takeIn()
 		return false
 	}
-	index := c.Referencing
-	c.Referencing = nil // so that adding to it panics
+	references := c.references
+	c.references = index.References{} // so that adding to it panics
 	if !panics(func() { listWorkloads(c, names.Deployment, "", []*workload.Workload{&bad}, 0) }) || !panics(func() { c.ObserveWorkload(bad) }) {
 		t.Error("it does not panic each time")
 	}
-	c.Referencing = index
+	c.references = references
 	listWorkloads(c, names.Deployment, "", []*workload.Workload{&bad}, 0)
 	if len(c.WorkloadsReferencing(objecttest.ConfigMapRef("web"))) != 1 {
 		t.Error("no edit of its config would wake it")
@@ -92,7 +94,7 @@ func TestTheRecordsOfAConfigsReadersAreOnlyLookedAtWhenPastContentsMayBeDropped(
 	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))))
 	looks := func(state string, at time.Time) (looks int) {
 		a := content.NewArrival(content.NewConfigMap(objecttest.ConfigMap("web", objecttest.Data{"a": state})), at, false)
-		previous, past := c.config(a.Config.Ref), c.Past[a.Config.Ref]
+		previous, past := c.config(a.Config.Ref), c.past[a.Config.Ref]
 		a.Referenced = true
 		a.Compare(previous, past, func() names.Sighting { looks++; return names.Sighting{} })
 		c.moment++
@@ -113,7 +115,7 @@ func TestTheRecordsOfAConfigsReadersAreOnlyLookedAtWhenPastContentsMayBeDropped(
 			t.Errorf("arrival %d: %d looks at the records, want %d", i, got, test.want)
 		}
 	}
-	if len(c.Past[objecttest.ConfigMapRef("web")]) == 0 {
+	if len(c.past[objecttest.ConfigMapRef("web")]) == 0 {
 		t.Error("no past content is known")
 	}
 }
@@ -179,5 +181,17 @@ func BenchmarkAnEventOfAWorkloadOf10000References(b *testing.B) {
 	for b.Loop() {
 		c.takeListed(same, 1)
 		same, w = w, same
+	}
+}
+
+func TestThePastOfAConfigThatNobodyReadsIsNotKept(t *testing.T) {
+	c := New()
+	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("other", false))))
+	for second := range 10 {
+		c.ObserveConfig(content.NewConfigMap(objecttest.ConfigMap("web", objecttest.Data{"a": strconv.Itoa(second)})), objecttest.NoonPlus(float64(second)))
+	}
+	c.ForgetConfig(objecttest.ConfigMapRef("web"), objecttest.NoonPlus(20))
+	if len(c.past) != 0 {
+		t.Errorf("kept: %v", c.past)
 	}
 }

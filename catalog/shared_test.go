@@ -40,12 +40,12 @@ func TestNamingConfigsThatAreNotSharedCostsNothingButTheirNames(t *testing.T) {
 		if c.ForgetConfig(ref, objecttest.NoonPlus(5)); i > 0 {
 			continue
 		}
-		if known, _ := c.configs.get(scopeOf(ref), ref.Name); known != nil {
+		if c.source(ref) != nil {
 			t.Error("it is kept although it is gone")
 		}
 	}
-	if len(c.Past) > 0 || c.gone > 0 {
-		t.Errorf("%d past contents, %d configs that are gone", len(c.Past), c.gone)
+	if len(c.past) > 0 || c.gone > 0 {
+		t.Errorf("%d past contents, %d configs that are gone", len(c.past), c.gone)
 	}
 }
 
@@ -120,8 +120,9 @@ func TestTheIndexOfOtherNamespacesFollowsWorkloadsAndConfigs(t *testing.T) {
 			c.ForgetWorkload(ref)
 		}
 		c.ForgetConfig(objecttest.FlagsThere, objecttest.NoonPlus(1e6))
-		if len(c.elsewhere) > 0 || len(c.Past) > 0 || len(c.Referencing) > 0 || c.gone > 0 || c.configs.size > 0 {
-			t.Fatalf("left: %v, %v, %v, %d, %d", c.elsewhere, c.Past, c.Referencing, c.gone, c.configs.size)
+		elsewhere := slices.Collect(c.references.Elsewhere(objecttest.FlagsThere))
+		if len(elsewhere) > 0 || len(c.past) > 0 || c.references.Len() > 0 || c.gone > 0 || c.configs.Len() > 0 {
+			t.Fatalf("left: %v, %v, %v, %d, %d", elsewhere, c.past, c.references, c.gone, c.configs.Len())
 		}
 	})
 }

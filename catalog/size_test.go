@@ -48,8 +48,8 @@ func TestAChangeOfAWorkloadThatReferencesTheSameDoesNotListItsConfigs(t *testing
 	allocations := testing.AllocsPerRun(100, func() {
 		version++
 		w.ResourceVersion = versions[version]
-		if c.ObserveWorkload(w); len(c.Referencing) != 5 {
-			t.Fatalf("%d configs are in the index", len(c.Referencing))
+		if c.ObserveWorkload(w); c.references.Len() != 5 {
+			t.Fatalf("%d configs are in the index", c.references.Len())
 		}
 	})
 	if allocations > 1 { // that of the workload itself

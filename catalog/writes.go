@@ -31,8 +31,8 @@ func (c *Catalog) ObserveCarriedOut(ref names.WorkloadRef, written time.Time, de
 }
 
 // claim marks the present record of a workload as our own if it was written at that time.
-func (c *Catalog) claim(ref names.WorkloadRef, written time.Time, decided names.Sequence) {
-	known := c.workload(ref)
+func (s *store) claim(ref names.WorkloadRef, written time.Time, decided names.Sequence) {
+	known := s.workload(ref)
 	if known == nil || !known.Applied.Written.Equal(written) {
 		return
 	}
@@ -41,7 +41,7 @@ func (c *Catalog) claim(ref names.WorkloadRef, written time.Time, decided names.
 	if !own.Applied.Marked {
 		own.Applied.Contradicted = time.Time{}
 	}
-	c.keepWorkload(&own)
+	s.keepWorkload(&own)
 }
 
 // ObserveKept takes in that, on the given view of the catalog, the workload's pods were found to
@@ -96,13 +96,13 @@ func (c *Catalog) ObserveRead(workload workload.Workload) {
 
 // refresh takes in a workload that did not come from the watch, unless the watch is ahead, and
 // reports whether it did so.
-func (c *Catalog) refresh(w workload.Workload) bool {
-	known := c.workload(w.Ref)
+func (s *store) refresh(w workload.Workload) bool {
+	known := s.workload(w.Ref)
 	if known == nil || known.UID != w.UID || workload.IsLaterVersion(known.ResourceVersion, w.ResourceVersion) {
 		return false
 	}
-	c.moment++
-	c.putWorkload(&w, c.moment, c.moment)
+	s.moment++
+	s.putWorkload(&w, s.moment, s.moment)
 	return true
 }
 

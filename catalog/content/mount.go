@@ -89,7 +89,7 @@ type MountState struct {
 	Mount
 	// first is the content with which the pod began, 0 if that is not known.
 	first names.Checksum
-	// rotated is when other content last replaced what was there; zero if the pod always had the first one. shown is the
+	// Rotated is when other content last replaced what was there; zero if the pod always had the first one. Shown is the
 	// moment at which a watch showed it, 0 if no watch did.
 	Rotated time.Time
 	Shown   names.Sequence
@@ -156,4 +156,15 @@ func (m *MountState) isAfter(event, other time.Time) bool {
 		return late >= -names.ClockTolerance
 	}
 	return late > names.ClockTolerance
+}
+
+// ClassMounts is what a [catalog.View] shows of the mounts of a class.
+type ClassMounts struct {
+	// Rotated are the mounts whose files have changed, in no order.
+	Rotated []*MountState
+	// Since is what to record in place of a checksum: since when rotations matter to the workload, in seconds of Unix time.
+	// It is zero if the mounts have not been listed.
+	Since names.Checksum
+	// ReadSince is the moment since which the workload reads the class.
+	ReadSince names.Sequence
 }

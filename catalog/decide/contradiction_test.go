@@ -387,7 +387,8 @@ func TestThePastBeforeAllRecordsIsForgotten(t *testing.T) {
 	record(5)
 	edit := func(second int) int {
 		s.config("web", objecttest.Data{"a": fmt.Sprint(second)}, float64(second))
-		return len(s.catalog.Past[objecttest.ConfigMapRef("web")])
+		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
+		return len(view.Past[objecttest.ConfigMapRef("web")])
 	}
 	edit(10)
 	s.recorded(11)
@@ -403,18 +404,6 @@ func TestThePastBeforeAllRecordsIsForgotten(t *testing.T) {
 	}
 	if got := edit(800); got != 2 {
 		t.Errorf("%d past contents are kept, want the two since the records", got)
-	}
-}
-
-func TestThePastOfAConfigThatNobodyReadsIsNotKept(t *testing.T) {
-	s := begin(objecttest.Deployment(objecttest.ReadsAll("other", false)))
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
-	for second := range 10 {
-		s.config("web", objecttest.Data{"a": fmt.Sprint(second)}, float64(second))
-	}
-	s.deleted("web", 20)
-	if len(s.catalog.Past) != 0 {
-		t.Errorf("kept: %v", s.catalog.Past)
 	}
 }
 

@@ -31,6 +31,8 @@ type story struct {
 	deployment *appsv1.Deployment
 	version    int
 	shown      names.Sequence // up to which the watch of workloads has shown everything
+	// mountsListed is the catalog for which mounts have been listed.
+	mountsListed *catalog.Catalog
 }
 
 func begin(d *appsv1.Deployment) *story {

@@ -19,9 +19,8 @@ import (
 
 // joinEdits joins the edits that a catalog knows of a config, but for the last ones.
 func joinEdits(c *catalog.Catalog, ref names.ConfigRef, but int) {
-	config := *c.Config(ref)
-	config.Edits = content.FoldEdits(config.Edits, config.Keys, but, but)
-	c.KeepConfig(&config)
+	config := c.Config(ref)
+	config.Edits = content.FoldEdits(config.Edits, config.Keys, but, but) // of a value that no view has yet
 }
 
 // retold is a story that is told twice: to a catalog that remembers each edit, and to one that joins all but a few.

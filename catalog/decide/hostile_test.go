@@ -132,7 +132,7 @@ func TestAWorkloadOfTooManyReferencesIsLeftAloneUntilItChanges(t *testing.T) {
 	}
 	s.config("web", objecttest.Data{"a": "2"}, 60)
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	if got := Decide(view); got.Outcome != Keep || len(got.Checksums) > 0 || len(s.catalog.Referencing) > 0 || view.Workload.Applied.Checksums != nil {
+	if got := Decide(view); got.Outcome != Keep || len(got.Checksums) > 0 || len(s.catalog.WorkloadsReferencing(objecttest.ConfigMapRef("web"))) > 0 || view.Workload.Applied.Checksums != nil {
 		t.Errorf("decision %+v, record %+v", got, view.Workload.Applied)
 	}
 	few.Spec.Template = many.Spec.Template

@@ -50,7 +50,8 @@ func beginMounted() *story {
 }
 
 func (s *story) listMounts(seconds float64, mounts ...content.Mount) (news []names.ConfigRef) {
-	isFirst := len(s.catalog.Mounts.Listed) == 0
+	isFirst := s.mountsListed != s.catalog
+	s.mountsListed = s.catalog
 	s.catalog.ListMounts("", objecttest.ListOf(mounts...), objecttest.NoonPlus(seconds), isFirst, func(class names.ConfigRef) { news = append(news, class) })
 	return news
 }
@@ -353,47 +354,6 @@ func TestAnotherProcessFindsTheSameContentOfTheClass(t *testing.T) {
 		if got := s.catalog.ContentID(classRef("db"), nil); got != want {
 			t.Errorf("the id is %s, want %s", got, want)
 		}
-	}
-}
-
-// Otherwise a slow start would count workloads that still have the earlier versions.
-func TestOnlyWorkloadsThatRestartedForARotationRunWithIt(t *testing.T) {
-	s := beginMounted()
-	s.deployment.Status.Replicas = 1
-	s.mounted(mountIn("a", "v2"), 100)
-	moment := s.catalog.Sequence()
-	spread := catalog.NewSpread(s.catalog.Config(classRef("db")), moment, catalogtest.TestKey, new(content.WholeChecksums))
-	w := *s.present()
-	if spread.HasReached(&w) {
-		t.Error("it counts before its restart")
-	}
-	w.Applied.RestartedFor, w.Applied.Written = []record.Restarted{{Config: classRef("db")}}, objecttest.NoonPlus(101)
-	if !spread.HasReached(&w) {
-		t.Error("it does not count after its restart")
-	}
-	if s.catalog.MissedEdit(&w, classRef("db")) {
-		t.Error("it seems to have missed an edit")
-	}
-}
-
-func TestNothingIsKeptOfMountsAndClassesThatAreGone(t *testing.T) {
-	s := beginMounted()
-	s.mounted(mountIn("a", "v2"), 100)
-	s.mounted(mountIn("b", "v2"), 101)
-	s.catalog.ForgetMount(mountIn("a", "v2"))
-	s.listMounts(200)
-	if !s.catalog.HasConfig(classRef("db")) {
-		t.Error("the class is gone, although a workload references it")
-	}
-	s.catalog.ForgetWorkload(objecttest.DeploymentRef("web"))
-	configs, _ := s.catalog.Size()
-	if m := s.catalog.Mounts; configs+len(m.ByName)+len(m.ByClass)+len(m.ReadSince) != 0 {
-		t.Errorf("%d configs are left, and %v", configs, m)
-	}
-	s.mounted(mountIn("a", "v1"), 300)
-	s.catalog.ForgetMount(mountIn("a", "v1"))
-	if configs, _ := s.catalog.Size(); configs != 0 {
-		t.Errorf("%d configs are left", configs)
 	}
 }
 

@@ -86,7 +86,8 @@ func TestEarlierContentOfVeryManyKeysConcernsAllKeys(t *testing.T) {
 	for i := range 20 {
 		s.config("web", objecttest.ManyKeys(content.MaxJoinedKeys+i%2, string(rune('a'+i))), float64(60+i))
 	}
-	past := s.catalog.Past[objecttest.ConfigMapRef("web")]
+	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
+	past := view.Past[objecttest.ConfigMapRef("web")]
 	if len(past) == 0 || len(past) > content.MaxPastOfKey {
 		t.Errorf("%d contents are kept", len(past))
 	}

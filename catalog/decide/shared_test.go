@@ -58,7 +58,7 @@ func TestAConfigThatIsNotSharedLooksLikeOneThatIsAbsent(t *testing.T) {
 		if got := s.decide(t, startedAt(objecttest.NoonPlus(5))); got.Outcome != Keep {
 			t.Errorf("%s: %+v after an edit", name, got)
 		}
-		if s.catalog.HasConfig(flagsHere) || len(s.catalog.NamesElsewhere(objecttest.FlagsThere)) > 0 || len(s.catalog.Past) > 0 {
+		if s.catalog.HasConfig(flagsHere) || len(s.catalog.NamesElsewhere(objecttest.FlagsThere)) > 0 {
 			t.Errorf("%s: it is known", name)
 		}
 	}

@@ -29,7 +29,7 @@ import (
 const KeyedScheme = "keyed-v2"
 
 // Checksums hold what a workload's pods run with: the checksum of each config. For configs of which each
-// pod has its own content, there is a time in place of a checksum; see [content.SinceOf].
+// pod has its own content, there is a time in place of a checksum; see [content.ClassMounts].
 type Checksums map[names.ConfigRef]names.Checksum
 
 // AppliedState is what a workload's annotations say about the configs that its pods run with.
