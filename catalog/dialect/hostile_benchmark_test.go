@@ -15,9 +15,9 @@ import (
 // BenchmarkReadAWorkloadOfVeryManyManagedFields is an event of a workload with nearly as many managed fields as fit, the owner of
 // each of which is asked about several annotations.
 func BenchmarkReadAWorkloadOfVeryManyManagedFields(b *testing.B) {
-	foreign := []string{dialect.ReloaderAuto, dialect.ReloaderSearch, dialect.WaveEnabled}
-	for _, kind := range dialect.ReloaderKinds {
-		foreign = append(foreign, kind.Auto, kind.Named)
+	foreign := []string{
+		objecttest.Auto, objecttest.Search, objecttest.WaveOptIn,
+		objecttest.ConfigMapAuto, objecttest.ConfigMapNamed, objecttest.SecretAuto, objecttest.SecretNamed,
 	}
 	fields := make([]string, 0, 20010)
 	for _, name := range append([]string{annotation.EnabledAnnotation, annotation.BasisAnnotation, annotation.ChecksumsAnnotation}, foreign...) {

@@ -13,13 +13,13 @@ import (
 // What other tools write on workloads stays there when they are gone. Most of it does nothing.
 
 const (
-	ReloaderPausedAt = "deployment.reloader.stakater.com/paused-at"
-	ReloaderLast     = "reloader.stakater.com/last-reloaded-from" // on the pod template
+	reloaderPausedAt = "deployment.reloader.stakater.com/paused-at"
+	reloaderLast     = "reloader.stakater.com/last-reloaded-from" // on the pod template
 	reloaderVariable = "STAKATER_"                                // what the names of its variables begin with
-	WaveFinalizer    = "wave.pusher.com/finalizer"
-	WaveDisabled     = "wave.pusher.com/scheduling-disabled"
+	waveFinalizer    = "wave.pusher.com/finalizer"
+	waveDisabled     = "wave.pusher.com/scheduling-disabled"
 	waveScheduler    = "wave.pusher.com/"            // what the name of the scheduler begins with that does not exist
-	WaveHash         = "wave.pusher.com/config-hash" // on the pod template
+	waveHash         = "wave.pusher.com/config-hash" // on the pod template
 
 )
 
@@ -35,33 +35,33 @@ type leftover struct {
 var leftovers = []leftover{
 	{
 		optin.Reloader, func(p *workload.Parts) bool {
-			return p.Hold == workload.Paused && p.Meta.Annotations[ReloaderPausedAt] != ""
+			return p.Hold == workload.Paused && p.Meta.Annotations[reloaderPausedAt] != ""
 		}, true,
-		"this Deployment is paused, and has the annotation " + ReloaderPausedAt + " by which Reloader marks its pause period. Unless Reloader still runs, run kubectl rollout resume, and remove the annotation",
+		"this Deployment is paused, and has the annotation " + reloaderPausedAt + " by which Reloader marks its pause period. Unless Reloader still runs, run kubectl rollout resume, and remove the annotation",
 	},
 	{
-		optin.Wave, func(p *workload.Parts) bool { return slices.Contains(p.Meta.Finalizers, WaveFinalizer) }, true,
-		"the workload has the finalizer " + WaveFinalizer + ", so it cannot be deleted unless wave runs. Without wave, remove it from metadata.finalizers",
+		optin.Wave, func(p *workload.Parts) bool { return slices.Contains(p.Meta.Finalizers, waveFinalizer) }, true,
+		"the workload has the finalizer " + waveFinalizer + ", so it cannot be deleted unless wave runs. Without wave, remove it from metadata.finalizers",
 	},
 	{
 		optin.Wave, func(p *workload.Parts) bool {
-			former, isDisabled := p.Meta.Annotations[WaveDisabled]
+			former, isDisabled := p.Meta.Annotations[waveDisabled]
 			scheduler := p.Template.Spec.SchedulerName
 			isOther := scheduler != "" && scheduler != former && scheduler != corev1.DefaultSchedulerName
 			return isDisabled && isOther || strings.HasPrefix(scheduler, waveScheduler)
 		}, true,
 		"the pod template names a scheduler by which wave keeps pods pending. Without wave, restore spec.template.spec.schedulerName, whose former value is in the annotation " +
-			WaveDisabled + ", and remove that annotation",
+			waveDisabled + ", and remove that annotation",
 	},
 	{
 		optin.Reloader, func(p *workload.Parts) bool {
-			return p.Template.Annotations[ReloaderLast] != "" || hasReloadersVariable(&p.Template.Spec)
+			return p.Template.Annotations[reloaderLast] != "" || hasReloadersVariable(&p.Template.Spec)
 		}, false,
-		"Reloader has left variables " + reloaderVariable + "… or the annotation " + ReloaderLast + " on the pod template. They have no effect. Remove them with the next release, since that restarts the pods",
+		"Reloader has left variables " + reloaderVariable + "… or the annotation " + reloaderLast + " on the pod template. They have no effect. Remove them with the next release, since that restarts the pods",
 	},
 	{
-		optin.Wave, func(p *workload.Parts) bool { return p.Template.Annotations[WaveHash] != "" }, false,
-		"wave has left the annotation " + WaveHash + " on the pod template. It has no effect. Remove it with the next release, since that restarts the pods",
+		optin.Wave, func(p *workload.Parts) bool { return p.Template.Annotations[waveHash] != "" }, false,
+		"wave has left the annotation " + waveHash + " on the pod template. It has no effect. Remove it with the next release, since that restarts the pods",
 	},
 }
 

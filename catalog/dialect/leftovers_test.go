@@ -25,31 +25,31 @@ func TestWhatOtherToolsLeaveBehindIsNamedWithTheRemedy(t *testing.T) {
 		isHarmful bool
 	}{
 		"nothing":                  {parts: workload.Parts{Meta: &metav1.ObjectMeta{}}},
-		"a pause of Reloader":      {parts: workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{dialect.ReloaderPausedAt: "2026-01-01T00:00:00Z"}}, Hold: workload.Paused}, want: "kubectl rollout resume", isHarmful: true},
-		"a pause that is over":     {parts: workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{dialect.ReloaderPausedAt: "2026-01-01T00:00:00Z"}}}},
+		"a pause of Reloader":      {parts: workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{objecttest.ReloaderPausedAt: "2026-01-01T00:00:00Z"}}, Hold: workload.Paused}, want: "kubectl rollout resume", isHarmful: true},
+		"a pause that is over":     {parts: workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{objecttest.ReloaderPausedAt: "2026-01-01T00:00:00Z"}}}},
 		"a pause of somebody else": {parts: workload.Parts{Meta: &metav1.ObjectMeta{}, Hold: workload.Paused}},
 		"a variable of Reloader":   {parts: workload.Parts{Meta: &metav1.ObjectMeta{}}, template: corev1.PodTemplateSpec{Spec: variable}, want: "with the next release"},
 		"an annotation of Reloader": {
 			parts:    workload.Parts{Meta: &metav1.ObjectMeta{}},
-			template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: objecttest.Annotations{dialect.ReloaderLast: "{}"}}}, want: "with the next release",
+			template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: objecttest.Annotations{objecttest.ReloaderLast: "{}"}}}, want: "with the next release",
 		},
-		"a finalizer of wave": {parts: workload.Parts{Meta: &metav1.ObjectMeta{Finalizers: []string{dialect.WaveFinalizer}}}, want: "metadata.finalizers", isHarmful: true},
+		"a finalizer of wave": {parts: workload.Parts{Meta: &metav1.ObjectMeta{Finalizers: []string{objecttest.WaveFinalizer}}}, want: "metadata.finalizers", isHarmful: true},
 		"a scheduler of wave": {parts: workload.Parts{Meta: &metav1.ObjectMeta{}}, template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "wave.pusher.com/invalid"}}, want: "schedulerName", isHarmful: true},
 		"a scheduler of an earlier wave": {
-			parts:    workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{dialect.WaveDisabled: ""}}},
+			parts:    workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{objecttest.WaveDisabled: ""}}},
 			template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "invalid"}}, want: "schedulerName", isHarmful: true,
 		},
 		"a scheduler of wave that was restored": {
-			parts:    workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{dialect.WaveDisabled: "own"}}},
+			parts:    workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{objecttest.WaveDisabled: "own"}}},
 			template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: "own"}},
 		},
 		"an annotation of wave beside the default scheduler": {
-			parts:    workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{dialect.WaveDisabled: ""}}},
+			parts:    workload.Parts{Meta: &metav1.ObjectMeta{Annotations: objecttest.Annotations{objecttest.WaveDisabled: ""}}},
 			template: corev1.PodTemplateSpec{Spec: corev1.PodSpec{SchedulerName: corev1.DefaultSchedulerName}},
 		},
 		"a hash of wave": {
 			parts:    workload.Parts{Meta: &metav1.ObjectMeta{}},
-			template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: objecttest.Annotations{dialect.WaveHash: "0"}}}, want: "with the next release",
+			template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Annotations: objecttest.Annotations{objecttest.WaveHash: "0"}}}, want: "with the next release",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

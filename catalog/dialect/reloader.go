@@ -26,13 +26,13 @@ const (
 
 )
 
-// ReloaderKind are the annotations of Reloader about one kind of config.
-type ReloaderKind struct {
+// reloaderKind are the annotations of Reloader about one kind of config.
+type reloaderKind struct {
 	kind                 names.ConfigKind
-	Auto, Named, exclude string
+	auto, named, exclude string
 }
 
-var ReloaderKinds = []ReloaderKind{
+var reloaderKinds = []reloaderKind{
 	{names.ConfigMap, "configmap.reloader.stakater.com/auto", "configmap.reloader.stakater.com/reload", "configmaps.exclude.reloader.stakater.com/reload"},
 	{names.Secret, "secret.reloader.stakater.com/auto", "secret.reloader.stakater.com/reload", "secrets.exclude.reloader.stakater.com/reload"},
 }
@@ -40,7 +40,7 @@ var ReloaderKinds = []ReloaderKind{
 // reloaderSays is what a workload says about one kind of config: whether everything counts that its containers
 // read, which configs count by their names, and whether those count that are marked.
 type reloaderSays struct {
-	*ReloaderKind
+	*reloaderKind
 	all, search     bool
 	names, excluded []string
 	// isOff means that the workload does not let everything count, and says so.
@@ -51,20 +51,20 @@ type reloaderSays struct {
 
 // read reads what a workload says about the kind. The annotations of its pod template count if it has none itself
 // that could let configs count. Only the workload itself excludes configs.
-func (k *ReloaderKind) read(workload, template map[string]string) reloaderSays {
-	from, deciding := template, []string{k.Auto, k.Named, ReloaderAuto, ReloaderSearch}
+func (k *reloaderKind) read(workload, template map[string]string) reloaderSays {
+	from, deciding := template, []string{k.auto, k.named, ReloaderAuto, ReloaderSearch}
 	isOwn := slices.ContainsFunc(deciding, func(name string) bool { _, found := workload[name]; return found })
 	if isOwn {
 		from = workload
 	}
 	s := reloaderSays{
-		ReloaderKind: k,
-		all:          isTrueText(from[k.Auto]) || isTrueText(from[ReloaderAuto]),
+		reloaderKind: k,
+		all:          isTrueText(from[k.auto]) || isTrueText(from[ReloaderAuto]),
 		search:       from[ReloaderSearch] == "true",
-		names:        namesIn(from[k.Named]),
+		names:        namesIn(from[k.named]),
 		excluded:     namesIn(workload[k.exclude]),
 	}
-	s.isOff = !s.all && from[k.Auto]+from[ReloaderAuto] != ""
+	s.isOff = !s.all && from[k.auto]+from[ReloaderAuto] != ""
 	if isOwn && s.optsIn() {
 		s.by = slices.DeleteFunc(deciding, func(name string) bool { _, found := workload[name]; return !found })
 	}
@@ -104,8 +104,8 @@ func namesIn(list string) []string {
 // readReloader reads the annotations of Reloader. With [optin.Rules.ByDefault], which is its --auto-reload-all, they
 // limit what counts only if they say so.
 func readReloader(r *optin.Rules, kind names.WorkloadKind, parts *workload.Parts) said {
-	configMaps := ReloaderKinds[0].read(parts.Meta.Annotations, parts.Template.Annotations)
-	secrets := ReloaderKinds[1].read(parts.Meta.Annotations, parts.Template.Annotations)
+	configMaps := reloaderKinds[0].read(parts.Meta.Annotations, parts.Template.Annotations)
+	secrets := reloaderKinds[1].read(parts.Meta.Annotations, parts.Template.Annotations)
 	var s said
 	switch {
 	case configMaps.optsIn() || secrets.optsIn():
@@ -154,7 +154,7 @@ func (s *said) count(says *reloaderSays) {
 	for _, pattern := range says.names {
 		globs, err := template.GlobsOf(pattern)
 		if err != nil {
-			s.reject(says.Named, "cannot use the pattern %.60q: %v; everything of this kind counts that the containers read", pattern, err)
+			s.reject(says.named, "cannot use the pattern %.60q: %v; everything of this kind counts that the containers read", pattern, err)
 			globs = []string{"*"}
 		}
 		for _, glob := range globs {
@@ -169,7 +169,7 @@ func (s *said) count(says *reloaderSays) {
 func (s *said) exclude(says *reloaderSays) {
 	for _, name := range says.excluded {
 		if err := template.CheckName(name); err != nil {
-			s.reject(says.ReloaderKind.exclude, "cannot use the name %.60q: %v, so it is not excluded", name, err)
+			s.reject(says.reloaderKind.exclude, "cannot use the name %.60q: %v, so it is not excluded", name, err)
 			continue
 		}
 		s.ignore = append(s.ignore, says.kind.String()+"/"+name)

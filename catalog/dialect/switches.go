@@ -25,8 +25,8 @@ var yesOrNo = []string{"true", "false"}
 
 var switches = map[string]foreignSwitch{
 	ReloaderAuto:          {optin.Reloader, annotation.OnWorkload | annotation.OnTemplate, yesOrNo, true, true},
-	ReloaderKinds[0].Auto: {optin.Reloader, annotation.OnWorkload | annotation.OnTemplate, yesOrNo, true, true},
-	ReloaderKinds[1].Auto: {optin.Reloader, annotation.OnWorkload | annotation.OnTemplate, yesOrNo, true, true},
+	reloaderKinds[0].auto: {optin.Reloader, annotation.OnWorkload | annotation.OnTemplate, yesOrNo, true, true},
+	reloaderKinds[1].auto: {optin.Reloader, annotation.OnWorkload | annotation.OnTemplate, yesOrNo, true, true},
 	ReloaderSearch:        {optin.Reloader, annotation.OnWorkload | annotation.OnTemplate, yesOrNo, false, true},
 	reloaderStrategy:      {optin.Reloader, annotation.OnWorkload, []string{"restart", "rollout"}, false, false},
 	reloaderIgnore:        {optin.Reloader, annotation.OnConfig, yesOrNo, false, false},

@@ -40,7 +40,7 @@ func TestAWorkloadThatCannotBeRestartedIsEnabledByOtherToolsAllTheSame(t *testin
 		"its own opt-out":                {own: objecttest.Annotations{objecttest.Auto: "true", annotation.EnabledAnnotation: "no"}, want: annotation.OptsOut},
 		"auto on a template that it has": {template: templateOf(objecttest.Annotations{objecttest.Auto: "true"}), want: annotation.OptsIn, says: policy.Understood{By: "reloader"}},
 		"its own word before that":       {own: objecttest.Annotations{objecttest.Auto: "false"}, template: templateOf(objecttest.Annotations{objecttest.Auto: "true"}), want: annotation.OptsOut, says: policy.Understood{By: "reloader"}},
-		"what wave leaves on a template": {template: templateOf(objecttest.Annotations{WaveHash: "0"})},
+		"what wave leaves on a template": {template: templateOf(objecttest.Annotations{waveHash: "0"})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			meta := &metav1.ObjectMeta{Annotations: test.own, ManagedFields: managed}

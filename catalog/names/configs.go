@@ -27,6 +27,7 @@ var ConfigKinds = []ConfigKindRow{
 	SecretProviderClass: {Name: "secretproviderclass", IsSecret: true, isPerPod: true},
 }
 
+// ConfigKindRow has the properties of one kind.
 type ConfigKindRow struct {
 	Name string // in lower case, as in the checksums annotation
 	// IsSecret means that a checksum must not reveal the content.

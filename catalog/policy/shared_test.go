@@ -15,14 +15,14 @@ func TestAConfigIsSharedWithTheNamespacesThatItsAnnotationNames(t *testing.T) {
 		want, problem string
 		with          []string // of team-a, team-b and shop
 	}{
-		"":                  {},
-		"team-a":            {want: "team-a", with: []string{"team-a"}},
-		" team-b,,team-? ,": {want: "team-?,team-b", with: []string{"team-a", "team-b"}},
-		"*":                 {want: "*", with: []string{"team-a", "team-b", "shop"}},
-		"team-[ab],shop":    {want: "shop", problem: `cannot use "team-[ab]": a name has a character that no name has`, with: []string{"shop"}},
-		"shop/web":          {problem: `cannot use "shop/web"`},
-		strings.Repeat("a,", policy.MaxReaderEntries): {problem: "the limits are 1024 bytes and 50 entries; the config is not shared"},
-		strings.Repeat("a", 100<<10):                  {problem: "the limits are 1024 bytes and 50 entries; the config is not shared"},
+		"":                           {},
+		"team-a":                     {want: "team-a", with: []string{"team-a"}},
+		" team-b,,team-? ,":          {want: "team-?,team-b", with: []string{"team-a", "team-b"}},
+		"*":                          {want: "*", with: []string{"team-a", "team-b", "shop"}},
+		"team-[ab],shop":             {want: "shop", problem: `cannot use "team-[ab]": a name has a character that no name has`, with: []string{"shop"}},
+		"shop/web":                   {problem: `cannot use "shop/web"`},
+		strings.Repeat("a,", 50):     {problem: "the limits are 1024 bytes and 50 entries; the config is not shared"},
+		strings.Repeat("a", 100<<10): {problem: "the limits are 1024 bytes and 50 entries; the config is not shared"},
 	} {
 		config := content.NewConfigMap(objecttest.OthersFlags(objecttest.Data{}, text))
 		var with []string

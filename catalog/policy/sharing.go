@@ -18,10 +18,10 @@ import (
 // restarts stays there, and concerns neither the config's owner nor readers elsewhere.
 
 const (
-	// maxReaders is how many bytes the annotation may have, and MaxReaderEntries how many entries. Each is
+	// maxReaders is how many bytes the annotation may have, and maxReaderEntries how many entries. Each is
 	// compared with each namespace in which a workload names the config.
 	maxReaders       = 1024
-	MaxReaderEntries = 50
+	maxReaderEntries = 50
 )
 
 // readers reads which namespaces a config is shared with. What cannot be used shares it with nobody.
@@ -30,8 +30,8 @@ func readers(r *annotation.PolicyReader) string {
 	switch {
 	case !found:
 		return ""
-	case len(text) > maxReaders || strings.Count(text, ",") >= MaxReaderEntries:
-		r.Reject(annotation.ReadersAnnotation, "the limits are %d bytes and %d entries; the config is not shared", maxReaders, MaxReaderEntries)
+	case len(text) > maxReaders || strings.Count(text, ",") >= maxReaderEntries:
+		r.Reject(annotation.ReadersAnnotation, "the limits are %d bytes and %d entries; the config is not shared", maxReaders, maxReaderEntries)
 		return ""
 	}
 	var usable []string

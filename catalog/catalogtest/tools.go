@@ -12,6 +12,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
+// UnderstandDeployment returns what a Deployment says once the annotations of other tools were understood.
 func UnderstandDeployment(rules *optin.Rules, own, template map[string]string) objecttest.Understood {
 	parts := dialect.Understand(rules, names.Deployment, workload.Parts{
 		Meta:     &metav1.ObjectMeta{Namespace: "ns", Name: "web", Annotations: own},

@@ -1,3 +1,0 @@
-package objecttest
-
-type Data = map[string]string
