@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/glob"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/catalog/policy"
@@ -193,7 +194,7 @@ func limited(entries []string) (kept []string, isAll bool) {
 	entries = slices.Compact(entries)
 	size, globs := 0, 0
 	for i, entry := range entries {
-		if size += len(entry) + 1; !template.IsLiteral(entry) {
+		if size += len(entry) + 1; !glob.IsLiteral(entry) {
 			globs++
 		}
 		if size > template.MaxFilter || i == template.MaxFilterEntries || globs > template.MaxFilterGlobs {

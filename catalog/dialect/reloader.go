@@ -8,10 +8,10 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/glob"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/catalog/policy"
-	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
@@ -152,14 +152,14 @@ func (s *said) count(says *reloaderSays) {
 		s.marked |= 1 << says.kind
 	}
 	for _, pattern := range says.names {
-		globs, err := template.GlobsOf(pattern)
+		globs, err := glob.OfRegexp(pattern)
 		if err != nil {
 			s.reject(says.named, "cannot use the pattern %.60q: %v; everything of this kind counts that the containers read", pattern, err)
 			globs = []string{"*"}
 		}
-		for _, glob := range globs {
-			if s.only = append(s.only, kind+glob); template.IsLiteral(glob) {
-				s.also = append(s.also, kind+glob)
+		for _, name := range globs {
+			if s.only = append(s.only, kind+name); glob.IsLiteral(name) {
+				s.also = append(s.also, kind+name)
 			}
 		}
 	}
@@ -168,7 +168,7 @@ func (s *said) count(says *reloaderSays) {
 // exclude takes in which configs of a kind do not count. They are not patterns.
 func (s *said) exclude(says *reloaderSays) {
 	for _, name := range says.excluded {
-		if err := template.CheckName(name); err != nil {
+		if err := glob.CheckName(name); err != nil {
 			s.reject(says.reloaderKind.exclude, "cannot use the name %.60q: %v, so it is not excluded", name, err)
 			continue
 		}

@@ -6,8 +6,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/glob"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
@@ -36,7 +36,7 @@ func (s *said) readExtra(kind names.ConfigKind, annotation string, meta *metav1.
 	for _, text := range namesIn(meta.Annotations[annotation]) {
 		name := strings.TrimPrefix(text, meta.Namespace+"/")
 		for part := range strings.SplitSeq(name, "/") {
-			if err := template.CheckName(part); err != nil || strings.Count(name, "/") > 1 {
+			if err := glob.CheckName(part); err != nil || strings.Count(name, "/") > 1 {
 				s.reject(annotation, "%.60q is neither a name nor a namespace and a name, so it does not count", text)
 				name = ""
 			}

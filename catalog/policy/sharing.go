@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/glob"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/catalog/template"
 )
 
 // A workload may name configs of other namespaces in [annotation.AlsoAnnotation]. A config counts for workloads of
@@ -35,15 +35,15 @@ func readers(r *annotation.PolicyReader) string {
 		return ""
 	}
 	var usable []string
-	for glob := range strings.SplitSeq(text, ",") {
-		if glob = strings.TrimSpace(glob); glob == "" {
+	for name := range strings.SplitSeq(text, ",") {
+		if name = strings.TrimSpace(name); name == "" {
 			continue
 		}
-		if err := template.CheckGlob(glob); err != nil {
-			r.Reject(annotation.ReadersAnnotation, "cannot use %.60q: %v, so it shares the config with nobody", glob, err)
+		if err := glob.Check(name); err != nil {
+			r.Reject(annotation.ReadersAnnotation, "cannot use %.60q: %v, so it shares the config with nobody", name, err)
 			continue
 		}
-		usable = append(usable, glob)
+		usable = append(usable, name)
 	}
 	slices.Sort(usable)
 	return strings.Join(slices.Compact(usable), ",")
@@ -75,8 +75,8 @@ const MaxSharingSteps = 4
 
 // IsReader reports whether the workloads of a namespace may name the config.
 func IsReader(readers, namespace string) bool {
-	for glob := range strings.SplitSeq(readers, ",") {
-		if glob != "" && template.MatchesGlob(glob, namespace) {
+	for name := range strings.SplitSeq(readers, ",") {
+		if name != "" && glob.Matches(name, namespace) {
 			return true
 		}
 	}

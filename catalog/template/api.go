@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"kubernetes-deployment-restart-controller/catalog/glob"
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
@@ -58,7 +59,7 @@ func (e Entry) isOfOwnNamespace() error {
 // are found by its name.
 func (e Entry) IsOneConfig() error {
 	switch {
-	case !IsLiteral(e.name):
+	case !glob.IsLiteral(e.name):
 		return errNotOneConfig
 	case e.kind.IsPerPod():
 		return errNotAPI

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/glob"
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
@@ -112,7 +113,7 @@ func normalEntries(entries []string, check func(Entry) error) (usable, problem s
 		if err == nil {
 			err = check(e)
 		}
-		if !IsLiteral(text) {
+		if !glob.IsLiteral(text) {
 			if globs++; err == nil && globs > MaxFilterGlobs {
 				err = fmt.Errorf("it is one of more than %d entries with wildcards", MaxFilterGlobs)
 			}
@@ -152,7 +153,7 @@ func parseEntry(text string) (Entry, error) {
 	case hasKey && e.kind.IsPerPod():
 		return Entry{}, errNoKeys
 	case hasKey:
-		return e, CheckGlob(key)
+		return e, glob.Check(key)
 	}
 	return e, nil
 }
@@ -162,11 +163,11 @@ func checkConfigName(text string) error {
 	namespace, name, isElsewhere := strings.Cut(text, "/")
 	switch {
 	case !isElsewhere:
-		return CheckGlob(text)
-	case !IsLiteral(text):
+		return glob.Check(text)
+	case !glob.IsLiteral(text):
 		return errors.New("wildcards cannot name configs of other namespaces")
 	}
-	return cmp.Or(CheckGlob(namespace), CheckGlob(name))
+	return cmp.Or(glob.Check(namespace), glob.Check(name))
 }
 
 // String is the inverse of [parseEntry].
@@ -178,7 +179,7 @@ func (e Entry) String() string {
 }
 
 func (e Entry) isAbout(ref names.ConfigRef) bool {
-	return e.kind == ref.Kind && (e.name == ref.Name || e.hasGlob && !ref.IsShared() && MatchesGlob(e.name, ref.Name))
+	return e.kind == ref.Kind && (e.name == ref.Name || e.hasGlob && !ref.IsShared() && glob.Matches(e.name, ref.Name))
 }
 
 // Rules are the entries of a [Filter].
@@ -206,7 +207,7 @@ func parseEntries(text string, mark ruleMark, namespace string) []Entry {
 	for text := range strings.SplitSeq(text, ",") {
 		if e, err := parseEntry(text); err == nil {
 			e.name = strings.TrimPrefix(e.name, namespace+"/")
-			e.hasGlob, e.rule = !IsLiteral(e.name), mark.of(e.key)
+			e.hasGlob, e.rule = !glob.IsLiteral(e.name), mark.of(e.key)
 			entries = append(entries, e)
 		}
 	}

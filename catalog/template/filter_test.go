@@ -1,34 +1,21 @@
 package template
 
 import (
-	"path"
 	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"kubernetes-deployment-restart-controller/catalog/glob"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
-
-func TestGlobsMatchAsThoseOfPathsDo(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		glob := rapid.StringMatching(`[ab?*]{1,8}`).Draw(t, "glob")
-		text := rapid.StringMatching(`[ab]{0,10}`).Draw(t, "text")
-		if CheckGlob(glob) != nil {
-			t.Skip("not a glob")
-		}
-		if want, err := path.Match(glob, text); err != nil || MatchesGlob(glob, text) != want {
-			t.Fatalf("%q and %q: not %t (%v)", glob, text, want, err)
-		}
-	})
-}
 
 func TestKeysCountAsIfEachRuleWereComparedWithThem(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		draw := func(name string) []string { return rapid.SliceOf(rapid.StringMatching(`[a-c*]{1,3}`)).Draw(t, name) }
 		only, ignored, key := draw("only"), draw("ignored"), rapid.StringMatching(`[a-c]{1,3}`).Draw(t, "key")
-		matches := func(glob string) bool { return MatchesGlob(glob, key) }
+		matches := func(pattern string) bool { return glob.Matches(pattern, key) }
 		want := (len(only) == 0 || slices.ContainsFunc(only, matches)) && !slices.ContainsFunc(ignored, matches)
 		f := Filter{Only: strings.Join(only, ",configmap/web:"), Ignore: strings.Join(ignored, ",configmap/web:")}
 		for _, text := range []*string{&f.Only, &f.Ignore} {

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"kubernetes-deployment-restart-controller/catalog/glob"
 )
 
 // A rule is the name of a key, or a glob, behind a character that says which of both it is, and whether what it names counts or
@@ -26,7 +28,7 @@ var (
 
 // of returns the rule of a key.
 func (m ruleMark) of(key string) string {
-	if IsLiteral(key) {
+	if glob.IsLiteral(key) {
 		return string(rune(m.name)) + key
 	}
 	return string(rune(m.glob)) + key
@@ -37,13 +39,13 @@ func allowedBy(rules []string, key string) bool {
 	hasOnly := len(rules) > 0 && rules[0][0] <= onlyName
 	isNamed := !hasOnly || hasRule(rules, onlyName, key)
 	for i := 0; !isNamed && i < len(rules) && rules[i][0] == onlyGlob; i++ {
-		isNamed = MatchesGlob(rules[i][1:], key)
+		isNamed = glob.Matches(rules[i][1:], key)
 	}
 	if !isNamed || hasRule(rules, ignoreName, key) {
 		return false
 	}
 	for i := len(rules) - 1; i >= 0 && rules[i][0] == ignoreGlob; i-- {
-		if MatchesGlob(rules[i][1:], key) {
+		if glob.Matches(rules[i][1:], key) {
 			return false
 		}
 	}

@@ -1,4 +1,9 @@
-package template
+// Package glob has the patterns by which annotations name configs, keys and namespaces.
+//
+// An asterisk stands for any characters, also for none, and a question mark for any one character. Anyone may write
+// patterns, so matching takes no longer than reading the text: between two asterisks there are no question marks, and the
+// parts of a pattern are looked for from left to right, never again.
+package glob
 
 import (
 	"errors"
@@ -7,41 +12,36 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-// A glob is a pattern for the name of a config or of a key. An asterisk stands for any characters,
-// also for none, and a question mark for any one character. Anyone may write patterns, so matching
-// takes no longer than reading the text: between two asterisks there are no question marks, and the
-// parts of a pattern are looked for from left to right, never again.
-
-// CheckGlob returns an error if a text is not a usable glob.
-func CheckGlob(glob string) error {
-	if glob == "" {
+// Check returns an error if a text is not a usable glob.
+func Check(pattern string) error {
+	if pattern == "" {
 		return errors.New("a name is missing")
 	}
-	if len(glob) > names.LongestName {
+	if len(pattern) > names.LongestName {
 		return errors.New("a name is too long")
 	}
-	if strings.ContainsFunc(glob, func(r rune) bool { return !isGlobCharacter(r) }) {
+	if strings.ContainsFunc(pattern, func(r rune) bool { return !isAllowed(r) }) {
 		return errors.New("a name has a character that no name has")
 	}
-	first, last := strings.Index(glob, "*"), strings.LastIndex(glob, "*")
-	if first >= 0 && strings.Contains(glob[first:last], "?") {
+	first, last := strings.Index(pattern, "*"), strings.LastIndex(pattern, "*")
+	if first >= 0 && strings.Contains(pattern[first:last], "?") {
 		return errors.New("a question mark is between two asterisks")
 	}
 	return nil
 }
 
-// isGlobCharacter reports whether a glob may have the character: those that names of configs and
+// isAllowed reports whether a glob may have a character: those that names of configs and
 // keys have, and the wildcards.
-func isGlobCharacter(r rune) bool {
+func isAllowed(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-._*?", r)
 }
 
 // IsLiteral reports whether a pattern has no wildcards.
-func IsLiteral(glob string) bool { return !strings.ContainsAny(glob, "*?") }
+func IsLiteral(pattern string) bool { return !strings.ContainsAny(pattern, "*?") }
 
-// MatchesGlob reports whether a text matches a glob.
-func MatchesGlob(glob, text string) bool {
-	head, rest, isOpen := strings.Cut(glob, "*")
+// Matches reports whether a text matches a glob.
+func Matches(pattern, text string) bool {
+	head, rest, isOpen := strings.Cut(pattern, "*")
 	if !isOpen {
 		return len(text) == len(head) && fits(head, text)
 	}

@@ -1,4 +1,4 @@
-package template
+package glob
 
 import (
 	"errors"
@@ -7,7 +7,7 @@ import (
 
 // CheckName returns an error if a text is not a name that a config or a namespace can have.
 func CheckName(name string) error {
-	if err := CheckGlob(name); err != nil {
+	if err := Check(name); err != nil {
 		return err
 	}
 	if !IsLiteral(name) {
@@ -19,9 +19,9 @@ func CheckName(name string) error {
 // errNotGlob says that a regular expression has no counterpart among globs.
 var errNotGlob = errors.New("of regular expressions, only .*, .+ and a|b can be used")
 
-// GlobsOf returns globs that match all names that a regular expression matches as a whole, one for each alternative.
+// OfRegexp returns globs that match all names that a regular expression matches as a whole, one for each alternative.
 // A dot that is not repeated counts as a dot, as it is nearly always meant.
-func GlobsOf(expression string) ([]string, error) {
+func OfRegexp(expression string) ([]string, error) {
 	expression = strings.TrimSuffix(strings.TrimPrefix(expression, "^"), "$")
 	var globs []string
 	for alternative := range strings.SplitSeq(expression, "|") {
@@ -41,7 +41,7 @@ func globOf(expression string) (string, error) {
 		switch {
 		case strings.HasPrefix(rest, ".*"), strings.HasPrefix(rest, ".+"), strings.HasPrefix(rest, `\.`), strings.HasPrefix(rest, `\-`):
 			token = rest[:2]
-		case !isGlobCharacter(rune(rest[0])) || !IsLiteral(token):
+		case !isAllowed(rune(rest[0])) || !IsLiteral(token):
 			return "", errNotGlob
 		}
 		rest = rest[len(token):]
@@ -57,7 +57,7 @@ func globOf(expression string) (string, error) {
 		glob.WriteString(strings.TrimPrefix(token, `\`))
 	}
 	usable := usableGlob(glob.String())
-	return usable, CheckGlob(usable)
+	return usable, Check(usable)
 }
 
 // usableGlob returns a glob that matches at least what a text matches: a glob may have no question marks between
