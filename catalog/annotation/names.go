@@ -135,3 +135,7 @@ func (r *PolicyReader) Text(name string, limit int) string {
 
 // IsEnabled reports whether a workload with these annotations opted in.
 func IsEnabled(meta *metav1.ObjectMeta) bool { return ChoiceOf(meta) == OptsIn }
+
+// RestartAtManager is the field manager of .spec.restartAt. With [FieldManager] itself, the API server would date the
+// record anew, and with it the restart.
+const RestartAtManager = FieldManager + "-restart-at"

@@ -1,6 +1,36 @@
 package decide
 
-import "kubernetes-deployment-restart-controller/catalog"
+import (
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+)
+
+// UnsettledByOriginal returns the configs in a record of the original controller that need their
+// [record.OriginalDigest]s for a decision.
+func UnsettledByOriginal(v *catalog.View) []names.ConfigRef { return unsettledByOriginal(v, sights(v)) }
+
+func unsettledByOriginal(v *catalog.View, sights []sight) []names.ConfigRef {
+	if v.Originals != nil || v.Workload.Applied.Original == nil {
+		return nil
+	}
+	var unsettled []names.ConfigRef
+	for i := range sights {
+		s := &sights[i]
+		if recorded, found := v.Workload.Applied.Original[s.ref]; found && s.config != nil && recorded != s.checksum {
+			unsettled = append(unsettled, s.ref)
+		}
+	}
+	return unsettled
+}
+
+// comparison is the result of comparing a config with a record of the original.
+type comparison int
+
+const (
+	unknown  comparison = iota
+	sameData            // as far as the original's digest goes, which leaves out binaryData
+	different
+)
 
 // compareOriginal compares a config's content with a record of the original. A record of this controller that lost
 // its basis looks like one, but has our own checksum: it is ignored.

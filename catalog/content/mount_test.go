@@ -1,4 +1,4 @@
-package template_test
+package content_test
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package names_test
+package dialect_test
 
 import (
 	"testing"

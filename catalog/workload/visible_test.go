@@ -1,4 +1,4 @@
-package template_test
+package workload_test
 
 import (
 	"slices"
