@@ -1,28 +1,20 @@
-// Package catalog holds what the restart controller knows and how it decides,
-// as values: no client, no clock, no context, no log. Time comes in as an
-// argument, API objects come in and are reduced, decisions come out.
+// Package catalog holds what the restart controller knows: every config, every workload that opted in, and which
+// workload reads which config. It is pure, apart from its lock.
 //
-// Vocabulary:
+// A [Catalog] takes in what the API server shows; the [Lookup] in it answers questions, and changes nothing. A [View]
+// is what it knows about one workload at one moment. Values that it hands out are shared, and must not be modified.
+// All methods may be called by several goroutines at once.
 //
-//   - A config is a ConfigMap, a Secret or a SecretProviderClass. The catalog
-//     knows the checksum of each key of the first two, never their data. Of the
-//     last it knows only its mounts: for each pod, a checksum of which versions
-//     of its objects are mounted there.
-//   - A workload is a Deployment, a StatefulSet, a DaemonSet or an object of
-//     another kind with a pod template that the controller was asked for, and
-//     it opted in. Only such workloads are in the catalog.
-//   - A reference is one way in which a workload's pod template makes a
-//     container read a config, with the keys that the container sees.
-//   - The record is what the controller wrote to a workload: the checksums that
-//     its pods are known to run with, and what they rest on (the basis). A
-//     record is trusted if its basis still holds. Its checksums of Secrets can
-//     only be read with the key that it was made with.
-//   - A record of the original controller shows whether the content is still
-//     the same.
-//   - A decision says what to do about a workload: keep, record, restart, or
-//     ask its pods or its configs first.
+// What it guarantees:
 //
-// Values handed out by a [Catalog] are shared and must not be modified. A
-// Catalog may be used by several goroutines at once; the functions of this
-// package are pure.
+//   - It changes only by what the API server sends or answers, never in advance. An answer counts unless the watch was
+//     faster.
+//   - A list is taken in item by item, so that nobody waits for a long one. What it shows counts even if its version
+//     is lower, as after a restore of etcd; versions are compared only between two lists.
+//   - Configs of the first list are not news: the workloads' own changes cover them.
+//   - It knows nothing of Namespaces.
+//   - Memory grows with the number of keys, not with their values.
+//
+// References are kept by the names that workloads mention, whether there is such a config or not. A config that is not
+// shared counts as one that nobody references, so naming the configs of others costs no more than the entries.
 package catalog

@@ -1,6 +1,21 @@
-// Package delivery judges what became of a restart: a restart is delivered when its pods run and
-// stay up, and not when the API server accepts the patch.
+// Package delivery judges what became of a restart. It is delivered when its pods run and stay up, and not when the
+// API server accepts the patch. The package is pure.
 //
-// The package is pure. It has no client, no clock and no log: statuses, pods and times come in as
-// arguments, and verdicts come out.
+//	rolling ---> delivered   complete for the soak time
+//	rolling ---> failed      its pods do not run, and all ran before
+//	rolling ---> neutral     the outcome says nothing about the content
+//	rolling ---> ask         the pods must be read; then one of the others
+//
+// The rules:
+//
+//   - A failure counts only if all pods ran before. The record says so (wasWhole), since the status after the restart
+//     does not.
+//   - Only a new best is progress. So pods that crash again and again are read after 15 seconds without progress, then
+//     after twice as long each time, and at the end of the soak time.
+//   - A process follows the restarts of another one ([Resumes]) if they are younger than their deadline and a minute,
+//     an hour at most, and were not complete for long.  One by eviction is followed as long as pods are left, because
+//     one pod at a time may take hours.
+//   - [Evicting] turns the status of a restart by eviction into that of a rollout: earlier pods count as pods of an
+//     earlier template. If no pod may be evicted, whatever they do, the verdict at the deadline is neutral.
+//   - [Left] takes in the pods and keeps one, the next to evict: those that are not ready first, then the oldest.
 package delivery

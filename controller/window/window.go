@@ -1,12 +1,3 @@
-// Package window computes recurring windows of time, such as six hours from 22:00 in Berlin on each
-// weekday. A window has a schedule, which says when it opens, a time zone, and a length.
-//
-// The schedule is compared with what a clock in the time zone shows. A window opens at the first
-// time at which the clock shows a scheduled time or a later one: once, where the clock is set back and
-// shows a time twice, and right after the change, where it is set forward past that time. The length
-// is elapsed time, and does not depend on the clock.
-//
-// The package is pure: times come in as arguments. It only reads the time zone database.
 package window
 
 import (

@@ -1,8 +1,8 @@
 // Package rollout plans the rollouts of Deployments. It is pure: from a [State], [Plan]
 // computes what has to be done now. The state holds everything that the plan may look at,
 // including the time. A plan is a list of [Action] values that can be printed, compared,
-// simulated and fuzzed. The package has no client, no clock, no context and no log. Its
-// functions do not modify their arguments, so all of them may be used concurrently.
+// simulated and fuzzed. The functions do not modify their arguments, so all of them may be
+// used concurrently.
 //
 // [NewDeployment] and [NewReplicaSet] reduce API objects to what plans may look at.
 //

@@ -1,5 +1,3 @@
-// Package apiclient connects to the API server, and classifies its refusals. Both engines use it;
-// it depends on neither.
 package apiclient
 
 import (

@@ -1,5 +1,3 @@
-// Package election lets one of several replicas lead at a time, by a Lease that the leader renews. The leader's work ends
-// before it gives the Lease up, and also if it cannot renew it. A replica that lost the Lease is over: it starts anew.
 package election
 
 import (

@@ -1,5 +1,3 @@
-// Package server answers HTTP requests of clients that nobody has authenticated, who can neither use up memory and file
-// descriptors nor lock each other out: connections, headers, answers and scrapes have limits.
 package server
 
 import (

@@ -2,9 +2,8 @@
 // far the content of configs has come, and what became of the last restarts. The engines fill these
 // types in, and package statuspage shows them to people and to tools.
 //
-// Names are those of logs: "deployment/namespace/name" and "configmap/namespace/name". No type has
-// room for data of a config or for names of a Secret's keys, and all lists are short, however much is
-// under way.
+// No type has room for data of a config or for names of a Secret's keys, and all lists are short,
+// however much is under way.
 package status
 
 import (

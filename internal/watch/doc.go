@@ -1,24 +1,17 @@
-// Package watch follows the objects of one API resource, in one namespace or in
-// all of them, and passes on the reduced form of each. It does not know what the
-// objects mean or what happens to them.
+// Package watch follows the objects of one API resource, in one namespace or in all, and passes on the reduced form of
+// each.
 //
-// A [Watch] reduces each object as it arrives, before anything else sees it, and
-// passes it to an [Observer]. Objects arrive as a stream if the server can stream
-// lists, and otherwise page by page, so that there are never more than a few whole
-// objects in memory. That is why it is not an informer: if lists are not streamed,
-// an informer collects all pages before it reduces anything.
+// A [Watch] reduces each object as it arrives. Lists are streamed, or read page by page, so there are never more than
+// a few whole objects in memory. An informer would collect a list first.
 //
-// What it guarantees:
-//
-//   - The first list comes first. An event shows an object as it was listed or in
-//     a later state; a later list never goes back behind what the observer has
-//     already received.
-//   - Nothing is missed for good. Whatever breaks is tried again until it works; a
-//     list then shows what the watch did not see. An object that is gone is
-//     missing from that list; there are no tombstones.
-//   - The observer may receive an unchanged object again.
-//   - One object does not stop the others: if its reduction or the observer
-//     panics, it is left alone until it changes; see package quarantine.
-//   - No object is logged. The API's reflector logs nothing; the watch itself logs
-//     when it breaks and when it works again.
+//   - The first list comes first. An event shows an object as it was listed or later, and a later list never goes back
+//     behind what the observer has.
+//   - Nothing is missed for good: whatever breaks is tried again, and a list shows what was missed. There are no
+//     tombstones. An unchanged object may come again.
+//   - A stream that has shown nothing for two minutes is given up, and everything is listed: a proxy can lose one
+//     stream and still answer pings. A watch also lists if it could not be opened for five seconds. It does not go on
+//     at its position, which may lie in the future after a restore of etcd.
+//   - One object does not stop the others; see package quarantine.
+//   - No object is logged. The store's methods return no error, which the reflector would log together with the
+//     object.
 package watch
