@@ -17,13 +17,13 @@ type Edit struct {
 	Seen names.Sequence
 	// Writer is the field manager that made the edit, empty if it is not known.
 	Writer string
-	// dated is when the API server dates an edit that a watch showed, in seconds of Unix time; 0
+	// Dated is when the API server dates an edit that a watch showed, in seconds of Unix time; 0
 	// if it does not.
 	Dated uint32
-	// binary means that the edit concerns only binaryData: the watch showed that the key was not in the data before or after,
+	// Binary means that the edit concerns only binaryData: the watch showed that the key was not in the data before or after,
 	// nor did an edit of the key concern the data that this one replaces.
 	Binary bool
-	// creation means that the edit is the creation of the whole config.
+	// Creation means that the edit is the creation of the whole config.
 	Creation bool
 	// OnlyLost means that an edit stands for several ones, of keys that the config no longer had.
 	OnlyLost bool

@@ -32,7 +32,7 @@ const (
 type Past struct {
 	// Key is the name of the key, empty if the content concerns several keys, or all.
 	Key string
-	// joined are the hashes of the names of several keys, sorted; nil means all keys.
+	// Joined are the hashes of the names of several keys, sorted; nil means all keys.
 	Joined []uint64
 	// Content is the checksum of the key, 0 if the key or the whole config was missing.
 	Content names.Checksum

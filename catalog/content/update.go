@@ -15,15 +15,15 @@ type Arrival struct {
 	Config *Config
 	// recorded holds the edits that the config's managedFields show.
 	recorded []annotation.Edit
-	// at is when the watch showed the config. With listed, that may be long after the edits.
+	// At is when the watch showed the config. With listed, that may be long after the edits.
 	At     time.Time
 	listed bool
-	// previous is what the catalog knew when the config arrived, or nil if it knew nothing.
+	// Previous is what the catalog knew when the config arrived, or nil if it knew nothing.
 	Previous *Config
-	// past holds the past contents if a workload references the config.
+	// Past holds the past contents if a workload references the config.
 	Past       []Past
 	Referenced bool
-	// changed reports whether the content differs from that of previous.
+	// Changed reports whether the content differs from that of Previous.
 	Changed bool
 }
 

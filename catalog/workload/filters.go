@@ -59,7 +59,7 @@ type Filtering struct {
 	// that it covers.
 	isOther  bool
 	Recorded []template.Reference
-	// changed is the moment at which the watch first showed another filter since the record, 0 if it showed none. While no
+	// Changed is the moment at which the watch first showed another filter since the record, 0 if it showed none. While no
 	// record is trusted, it may be a moment before that.
 	Changed names.Sequence
 }

@@ -165,7 +165,7 @@ type Parts struct {
 	RestartAt time.Time
 	// Understood is what [dialect.Understand] adds.
 	Understood policy.Understood
-	// owned is who owns which fields, nil if nobody has asked yet.
+	// Owned is who owns which fields, nil if nobody has asked yet.
 	Owned *annotation.Ownership
 }
 
