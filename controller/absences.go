@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -21,9 +22,6 @@ import (
 // and create workloads before their configs.
 const absencePatience = 10 * time.Second
 
-// atStart is for how long after the start what begins may have been there before.
-const atStart = time.Minute
-
 // absencePeriod is how often the leader looks for absences to report.
 const absencePeriod = 5 * time.Second
 
@@ -35,11 +33,13 @@ type absences struct {
 	of noted[names.WorkloadRef, absence]
 
 	catalog *catalog.Catalog
-	// report creates an Event, or renews that of a former leader that says the same.
-	report func(w *workload.Workload, eventType, reason, message string)
-	leads  func() bool // reports whether this process acts
-	log    *slog.Logger
-	began  time.Time // when the process began
+	role    *role
+	events  record.EventRecorder
+	log     *slog.Logger
+}
+
+func newAbsences(known *catalog.Catalog, role *role, events record.EventRecorder, log *slog.Logger) *absences {
+	return &absences{of: noted[names.WorkloadRef, absence]{countsAll: true}, catalog: known, role: role, events: events, log: log}
 }
 
 type absence struct {
@@ -61,7 +61,7 @@ func (a *absences) put(ref names.WorkloadRef, text string, now time.Time) {
 		return
 	}
 	if known.text != text {
-		a.of.put(ref.Namespace, ref, absence{text: text, since: now, atLeast: now.Sub(a.began) < atStart, wasTold: known.wasReported(now)})
+		a.of.put(ref.Namespace, ref, absence{text: text, since: now, atLeast: a.role.isAtStart(now), wasTold: known.wasReported(now)})
 	}
 }
 
@@ -75,7 +75,7 @@ func (a absence) wasReported(now time.Time) bool {
 func (a *absences) reportEnd(ref names.WorkloadRef, known absence, now time.Time) {
 	w := a.catalog.Workload(ref)
 	switch {
-	case !known.wasReported(now) || w == nil || !a.leads():
+	case !known.wasReported(now) || w == nil || !a.role.leads():
 		return
 	case w.Idle:
 		a.report(w, corev1.EventTypeNormal, reasonFound, "it wants no pods any more, so they lack no config")
@@ -83,6 +83,11 @@ func (a *absences) reportEnd(ref names.WorkloadRef, known absence, now time.Time
 		a.report(w, corev1.EventTypeNormal, reasonFound, "no config is missing any more that pods need to start")
 	}
 	a.log.Info("a problem of a workload is over", "workload", ref, "was", reasonMissing)
+}
+
+// report creates an Event, or renews that of a former leader that says the same.
+func (a *absences) report(w *workload.Workload, eventType, reason, message string) {
+	a.events.Event(objectReference(w), eventType, reason, message)
 }
 
 // find returns what a workload lacks. Beyond the notes that are kept, it looks again, and since when is not known.

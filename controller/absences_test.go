@@ -9,6 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/tools/record"
+
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/template"
@@ -53,6 +57,7 @@ func TestAWorkloadWhoseRequiredConfigIsDeletedLacksIt(t *testing.T) {
 // absenceScene are absences of a leader, and what it has reported.
 type absenceScene struct {
 	*absences
+	record.EventRecorder
 	reported []string
 	last     string // of all Events
 }
@@ -63,13 +68,18 @@ func newAbsenceScene(workloads ...string) *absenceScene {
 		known.ObserveWorkload(workload.Workload{Ref: deploymentNamed(name), UID: "u"})
 	}
 	s := &absenceScene{}
-	s.absences = &absences{of: noted[names.WorkloadRef, absence]{countsAll: true}, catalog: known, log: slog.New(slog.DiscardHandler), leads: func() bool { return true }, report: func(w *workload.Workload, eventType, reason, message string) {
-		if reason == reasonMissing {
-			s.reported = append(s.reported, w.Ref.String()+": "+message)
-		}
-		s.last = eventType + " " + message
-	}}
+	s.absences = newAbsences(known, &role{}, s, slog.New(slog.DiscardHandler))
+	s.role.leading.Store(true)
 	return s
+}
+
+// Event implements record.EventRecorder.
+func (s *absenceScene) Event(object runtime.Object, eventType, reason, message string) {
+	if reason == reasonMissing {
+		on := object.(*corev1.ObjectReference)
+		s.reported = append(s.reported, deploymentNamed(on.Namespace+"/"+on.Name).String()+": "+message)
+	}
+	s.last = eventType + " " + message
 }
 
 func TestAnAbsenceIsReportedOnceIfItLasts(t *testing.T) {
@@ -180,7 +190,7 @@ func TestTheLastWordOnAnAbsenceThatWasReportedIsThatItIsOver(t *testing.T) {
 				}
 				s.put(ref, "configmap/c does not exist", time.Now())
 				time.Sleep(2 * absencePatience)
-				s.leads = func() bool { return false }
+				s.role.leading.Store(false)
 				synctest.Wait()
 				if s.put(ref, "", time.Now()); strings.HasPrefix(s.last, "Normal") {
 					t.Errorf("a standby says %q", s.last)

@@ -29,7 +29,7 @@ func (r *restarter) restart(ctx context.Context, view catalog.View, decision dec
 	if err != nil && !isPermanent(err) {
 		return err
 	}
-	if w, err = r.deliveries.evictor.counted(ctx, w); err != nil {
+	if w, err = r.deliveries.counted(ctx, w); err != nil {
 		return err
 	}
 	view.Workload = w
@@ -189,7 +189,7 @@ func (r *restarter) applied(w *workload.Workload, decision decide.Decision, admi
 	r.events.Event(objectReference(w), corev1.EventTypeNormal, reasonRestarting, "restarting: "+causes)
 	now := time.Now()
 	r.gate.begun(admitted, now)
-	r.evictor.observe(w.Ref)
+	r.evictions.observe(w.Ref)
 	r.deliveries.begin(w, decision, admitted.ID, now)
 }
 

@@ -29,7 +29,7 @@ func TestARestartThatLacksAConfigWaitsThroughAnOutageAndOneRefusal(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		w := lacking(t, "a/one")
 		cms := w.watches["configmaps"]
-		w.controller.gate.knowsWhatExists = watches{cms}.knowWhatExists
+		w.controller.gate.knowsWhatExists = (&watches{[]*resourceWatch{cms}}).knowWhatExists
 		listed := corev1.ConfigMapList{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"},
 			Items: []corev1.ConfigMap{*w.configMaps["a/c"]}, // not b
@@ -95,7 +95,7 @@ func TestAHaltThatAnotherRestartEndsIsWrittenAtOnce(t *testing.T) {
 		leader.runs("a/web", map[string]string{annotation.WaveAnnotation: "-1"}, "b", "c")
 		leader.runs("a/other", nil, "c")
 		settle(leader)
-		standby.controller.leading.Store(false)
+		standby.controller.role.leading.Store(false)
 		list(standby, "configmaps", standby.configMaps)
 		list(standby, "deployments", leader.deployments)
 		time.Sleep(time.Minute)
@@ -176,7 +176,7 @@ func TestACanaryOfASecretIsJudgedOnceTheKeyIsKnown(t *testing.T) {
 				leader.runs("a/other", nil, "s")
 				leader.runs("a/third", nil, "s")
 				settle(leader)
-				standby.controller.leading.Store(false)
+				standby.controller.role.leading.Store(false)
 				list(standby, "deployments", leader.deployments)
 				time.Sleep(time.Minute)
 				edited := secret.DeepCopy()
@@ -253,7 +253,7 @@ func TestNothingIsCalledMissingBeforeItIsListed(t *testing.T) {
 		next := gradual(t) // which knows no a/b
 		told := next.listens()
 		next.deployments, next.version = former.deployments, 1000
-		next.controller.gate.knowsWhatExists = watches{next.watches["configmaps"]}.knowWhatExists
+		next.controller.gate.knowsWhatExists = (&watches{[]*resourceWatch{next.watches["configmaps"]}}).knowWhatExists
 		next.leads()
 		list(next, "deployments", next.deployments)
 		for range 100 {

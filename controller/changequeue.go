@@ -125,6 +125,23 @@ func (q *changeQueue) Abandon(workload names.WorkloadRef, config names.ConfigRef
 	q.push(change)
 }
 
+// AbandonOthers drops the changes of configs that a workload does not reference.
+func (q *changeQueue) AbandonOthers(workload names.WorkloadRef, referenced []names.ConfigRef) {
+	waiting := q.Configs(workload)
+	if len(waiting) == 0 {
+		return
+	}
+	known := make(map[names.ConfigRef]struct{})
+	for _, config := range referenced {
+		known[config] = struct{}{}
+	}
+	for _, config := range waiting {
+		if _, found := known[config]; !found {
+			q.Abandon(workload, config)
+		}
+	}
+}
+
 // Configs returns the configs with a change that is not yet due for the workload.
 func (q *changeQueue) Configs(workload names.WorkloadRef) []names.ConfigRef {
 	q.mu.Lock()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -294,8 +296,8 @@ func TestAJudgementTakesNoRequestsForTheEventsOnItsConfigs(t *testing.T) {
 		restart.decision.Causes = append(restart.decision.Causes, decide.Cause{Config: config, Keys: []string{"k"}})
 	}
 	d.look(t.Context(), webRef)
-	if requests > 0 || d.reports.waiting.Len() != 10 {
-		t.Errorf("%d requests, and %d Events wait", requests, d.reports.waiting.Len())
+	if requests > 0 || d.notices.waiting.Len() != 10 {
+		t.Errorf("%d requests, and %d Events wait", requests, d.notices.waiting.Len())
 	}
 }
 
@@ -361,20 +363,21 @@ func (r *bombedRecorder) Event(object runtime.Object, eventType, reason, message
 func TestAnEventOnAConfigThatPanicsKeepsNoOthersFromBeingCreated(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log strings.Builder
-		d := deliveriesOf(t, func(*http.Request) (*http.Response, error) {
+		logger, events := slog.New(slog.NewTextHandler(&log, nil)), record.NewFakeRecorder(10)
+		configs := configEventsOf(t, func(*http.Request) (*http.Response, error) {
 			list := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}}
 			list.Items = make([]metav1.PartialObjectMetadata, 1)
 			return respond(http.StatusOK, &list)
-		}, &log)
-		events := record.NewFakeRecorder(10)
-		d.reports.configs.events = &bombedRecorder{*events, "bad"}
+		}, &bombedRecorder{*events, "bad"}, logger)
+		known := catalog.New()
+		r := newFanOutReports(newNotices(logger), openGate(known), newEvictions(known), nil, configs, quarantine.New(quarantine.Options{Log: logger}), logger)
 		for _, name := range []string{"bad", "good"} {
-			d.reports.note(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: name}, corev1.EventTypeWarning, reasonHalted, "halted")
+			r.note(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: name}, corev1.EventTypeWarning, reasonHalted, "halted")
 		}
-		d.reports.note(names.ConfigRef{Namespace: "a"}, corev1.EventTypeWarning, reasonHalted, "no config")
+		r.note(names.ConfigRef{Namespace: "a"}, corev1.EventTypeWarning, reasonHalted, "no config")
 		ctx, stop := context.WithTimeout(t.Context(), 2*reportPeriod)
 		defer stop()
-		d.reports.run(ctx)
+		r.run(ctx)
 		if len(events.Events) != 1 || strings.Count(log.String(), "internal error") != 1 || !strings.Contains(log.String(), "object=configmap/a/bad") {
 			t.Errorf("%d Events, and the log is\n%s", len(events.Events), &log)
 		}

@@ -6,7 +6,6 @@ import (
 	"runtime/debug"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/client-go/rest"
@@ -15,10 +14,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
-	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
-	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
@@ -84,21 +81,17 @@ type Options struct {
 	Log            *slog.Logger
 }
 
-// Controller is the restart controller. It implements prometheus.Collector.
+// Controller is the restart controller. It implements prometheus.Collector. It only puts the parts together, starts them and
+// stops them.
 type Controller struct {
-	options Options
-	log     *slog.Logger
-	catalog *catalog.Catalog
-	kinds   []*workloadKind // of workloads: those of Kubernetes first
-	custom  customKinds
-	optIns  *optIns
-	// unusable are the workloads that are enabled but cannot be restarted, with their problems. Nearly all are of custom
-	// kinds, since the API server checks the others.
-	unusable noted[names.WorkloadRef, problem]
-	// mistakes are what people got wrong, by objects without resource versions. A Namespace is in itself.
-	mistakes noted[quarantine.Object, mistake]
-	// unsettled are the enabled workloads that are left alone, or not all of whose pods run, whatever else they wait for.
-	unsettled  noted[names.WorkloadRef, unsettled]
+	*board     // what it shows
+	options    Options
+	catalog    *catalog.Catalog
+	role       *role
+	optIns     *optIns
+	keys       *keyKeeper
+	events     record.EventBroadcaster
+	watches    *watches
 	changes    *changeQueue
 	restarter  *restarter
 	deliveries *deliveries
@@ -107,172 +100,137 @@ type Controller struct {
 	halts      *haltKeeper
 	reports    *fanOutReports
 	exposures  *exposures
-	watches    watches
-	metrics    *metrics
-	staleness  *staleness
 	absences   *absences
-	quarantine *quarantine.Set
-	events     record.EventBroadcaster
-	recorder   record.EventRecorder // writes through events
-	keys       keyKeeper
-	refused    lackSignal
-	leading    atomic.Bool
+	staleness  *staleness
+	intake     *intake
 }
 
 // New returns a controller that does nothing until [Controller.Watch] and [Controller.Lead]
 // are called.
-//
-// Its parts refer to each other, so the order matters. Those that the watches need come first: what an object is
-// reduced with, and the gate. Those that follow restarts come next. Each of them gets the ones before it in its
-// constructor; what it needs of later ones is set as soon as they exist: the keeper of halts gets the deliveries, these
-// the evictor, and the gate the way to ask the restarter, which is last. The watches run only after New has returned.
 func New(options Options) (*Controller, error) {
-	clients, err := apiclient.Connect(options.API, apiclient.Rate{QPS: options.QPS, Burst: options.Burst}, eventRate)
+	c, err := connect(&options)
 	if err != nil {
 		return nil, err
 	}
-	c := &Controller{
-		options:   options,
-		log:       options.Log,
-		catalog:   catalog.New(options.countingKinds()...),
-		optIns:    newOptIns(options.OptIns, options.Namespaces),
-		changes:   newChangeQueue(),
-		unusable:  noted[names.WorkloadRef, problem]{countsAll: true},
-		unsettled: noted[names.WorkloadRef, unsettled]{countsAll: true},
-		metrics:   newMetrics(),
-		events:    apiclient.NewBroadcaster(),
-		refused:   make(lackSignal, 1),
-	}
-	if c.custom, err = newCustomKinds(options.Workloads, clients); err != nil {
+	return assemble(options, c)
+}
+
+// connections are how a controller reaches the API server.
+type connections struct {
+	clients *apiclient.Clients
+	// following is for requests that follow restarts; see [followRate].
+	following *apiclient.Clients
+	custom    customKinds
+	events    record.EventBroadcaster
+	recorder  record.EventRecorder // writes through events
+}
+
+func connect(options *Options) (*connections, error) {
+	clients, err := apiclient.Connect(options.API, apiclient.Rate{QPS: options.QPS, Burst: options.Burst}, eventRate)
+	if err != nil {
 		return nil, err
-	}
-	c.kinds = append(slices.Clone(workloadKinds), c.custom...)
-	c.metrics.startKindsAtZero(c.custom)
-	c.recorder = spelledRecorder{clients.Recorder(c.events, annotation.FieldManager, lastingReasons...), c.custom}
-	c.keys = keyKeeper{core: clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: options.Log}
-	c.quarantine = quarantine.New(quarantine.Options{Log: options.Log, Panicked: c.panicked})
-	c.staleness = newStaleness(c.catalog, c.tryToJudge)
-	c.absences = &absences{of: noted[names.WorkloadRef, absence]{countsAll: true}, catalog: c.catalog, log: c.log, began: time.Now(), leads: c.leading.Load, report: func(w *workload.Workload, eventType, reason, message string) {
-		c.recorder.Event(objectReference(w), eventType, reason, message)
-	}}
-	c.gate = newGatekeeper(options.FanOut, c.catalog, c.log)
-	c.gate.evicts = options.Evict
-	for _, kind := range options.configKinds() {
-		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
-			c.watchConfigs(kind, namespace, clients)
-		}
-	}
-	if options.CSI {
-		if err := c.watchMounts(clients); err != nil {
-			return nil, err
-		}
-	}
-	for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
-		if options.OptIns.NeedNamespaces() { // before workloads, so that it is known which of them count
-			c.watchNamespaces(namespace, clients)
-		}
-	}
-	for _, kind := range c.kinds {
-		for _, namespace := range apiclient.NamespacesOrAll(options.Namespaces) {
-			c.watchWorkloads(kind, namespace, clients)
-		}
 	}
 	following, err := apiclient.Connect(options.API, followRate, eventRate)
 	if err != nil {
 		return nil, err
 	}
-	c.reports = newFanOutReports(c.gate, configEvents{metadata: following.Metadata, events: c.recorder, log: c.log}, c.quarantine, c.log)
-	c.reports.isUndecided = func(ref names.WorkloadRef) bool {
-		isDue, waits := c.restarter.State(ref)
-		return waits && !isDue || c.changes.HoldsAny(ref) || c.deliveries.mayRecover(ref)
+	kinds, err := newCustomKinds(options.Workloads, clients)
+	if err != nil {
+		return nil, err
 	}
-	c.reports.shown = c.shown
-	c.halts = c.newHaltKeeper(following)
-	c.deliveries = c.newDeliveries(following)
-	c.halts.deliveries = c.deliveries
-	c.evictor = c.newEvictor(following)
-	c.deliveries.evictor = c.evictor
-	c.restarter = c.newRestarter(clients)
-	c.evictor.restarter = c.restarter
-	c.exposures = &exposures{
-		catalog: c.catalog, pods: c.deliveries.pods, backlogs: c.restarter.backlogs, quarantine: c.quarantine, log: c.log,
-	}
-	c.gate.knowsWorkloads, c.gate.knowsWhatExists = c.watches.knowWorkloads, c.watches.knowWhatExists
-	c.gate.wake = func(ref names.WorkloadRef) { c.restarter.queue.Add(ref, names.ConfigRef{}) }
-	return c, nil
+	events := apiclient.NewBroadcaster()
+	recorder := spelledRecorder{clients.Recorder(events, annotation.FieldManager, lastingReasons...), kinds}
+	return &connections{clients: clients, following: following, custom: kinds, events: events, recorder: recorder}, nil
 }
 
-func (c *Controller) newHaltKeeper(clients *apiclient.Clients) *haltKeeper {
-	return &haltKeeper{
-		store:        &haltStore{core: clients.Core, namespace: c.options.OwnNamespace, name: c.options.HaltsConfigMap},
-		optIns:       c.optIns,
-		gate:         c.gate,
-		reports:      c.reports,
-		events:       c.recorder,
-		log:          c.log,
-		knowsConfigs: c.watches.knowConfigs,
-		knowsMounts:  c.watches.knowMounts,
-		watches:      c.options.watchesNamespace,
-		hasGroups:    len(c.options.FanOut.Groups) > 0,
+// assemble makes the parts of a controller. Each gets those that it needs, so these come first: what others only note something
+// in, then the gate, then those that follow restarts, make them and evict pods, then what takes observations in, and last what
+// shows all that. Who looks at the result of whom the other way round does so through what is noted.
+func assemble(options Options, to *connections) (*Controller, error) {
+	known, role, log := catalog.New(options.countingKinds()...), &role{dryRun: options.DryRun, began: time.Now()}, options.Log
+	metrics, kinds := newMetrics(), append(slices.Clone(workloadKinds), to.custom...)
+	metrics.startKindsAtZero(to.custom)
+	core, apps := to.clients.Core.RESTClient(), to.clients.Apps.RESTClient()
+	watches, optIns := new(watches), newOptIns(options.OptIns, options.Namespaces)
+	pods := podReader{apps: to.following.Apps.RESTClient(), core: to.following.Core.RESTClient(), kinds: to.custom, events: to.recorder}
 
-		knowsAllConfigs: c.watches.knowAllConfigs,
-		judgeResumes:    c.judgeResumes,
-		askAgain:        func() { c.restarter.askAgainAll("") },
-		changed:         make(chan struct{}, 1),
-		refused:         c.refused,
+	changes, backlogs, journal, queue := newChangeQueue(), newBacklogs(), newJournal(), newQueue()
+	evictions, notices, unjudged, refused, haltsChanged := newEvictions(known), newNotices(log), newUnjudged(), newSignal(), newSignal()
+	gate := newGatekeeper(gatekeeperOptions{
+		options: options.FanOut, evicts: options.Evict, catalog: known, notices: notices, log: log,
+		wake:           func(ref names.WorkloadRef) { queue.Add(ref, names.ConfigRef{}) },
+		knowsWorkloads: watches.knowWorkloads, knowsWhatExists: watches.knowWhatExists,
+	})
+	panics := &panics{
+		catalog: known, kinds: kinds, changes: changes, backlogs: backlogs, journal: journal, gate: gate, unjudged: unjudged,
+		metrics: metrics, events: to.recorder,
 	}
-}
+	left := quarantine.New(quarantine.Options{Log: log, Panicked: panics.note})
+	keys := &keyKeeper{core: to.clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: log}
 
-func (c *Controller) newDeliveries(clients *apiclient.Clients) *deliveries {
-	return &deliveries{
-		catalog:    c.catalog,
-		pods:       podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom, events: c.recorder},
-		gate:       c.gate,
-		halts:      c.halts,
-		reports:    c.reports,
-		events:     c.recorder,
-		metrics:    c.metrics,
-		quarantine: c.quarantine,
-		log:        c.log,
-		policy:     delivery.Policy{Soak: c.options.RestartSoak, Deadline: c.options.RestartDeadline},
-		queue:      newDeliveryQueue(),
-		rolling:    make(map[names.WorkloadRef]*rollingRestart),
-		unmended:   make(map[names.WorkloadRef]struct{}),
-		dating:     make(map[string]time.Duration),
+	deliveries := &deliveries{
+		catalog: known, gate: gate, halted: haltsChanged, pods: pods, evictions: evictions, notices: notices, events: to.recorder,
+		metrics: metrics, quarantine: left, log: log,
+		policy: delivery.Policy{Soak: options.RestartSoak, Deadline: options.RestartDeadline}, queue: newDeliveryQueue(),
+		rolling: make(map[names.WorkloadRef]*rollingRestart), unmended: make(map[names.WorkloadRef]struct{}), dating: make(map[string]time.Duration),
 	}
-}
-
-func (c *Controller) newRestarter(clients *apiclient.Clients) *restarter {
-	return &restarter{
-		catalog:      c.catalog,
-		optIns:       c.optIns,
-		changes:      c.changes,
-		knowsConfigs: c.watches.knowConfigs,
+	restarter := &restarter{
+		catalog: known, optIns: optIns, changes: changes, knowsConfigs: watches.knowConfigs,
 		watches: func(namespace string) bool {
-			return c.options.watchesNamespace(namespace) && !c.optIns.rules.Ignores(namespace)
+			return options.watchesNamespace(namespace) && !optIns.rules.Ignores(namespace)
 		},
-		pods:          podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient(), kinds: c.custom, events: c.recorder},
-		configs:       configReader{core: clients.Core},
-		workloads:     workloadWriter{apps: clients.Apps.RESTClient(), kinds: c.custom, rules: &c.optIns.rules},
-		events:        c.recorder,
-		metrics:       c.metrics,
-		quarantine:    c.quarantine,
-		log:           c.log,
-		queue:         newQueue(),
-		grace:         c.options.GracePeriod,
-		backoffLimit:  c.options.BackoffLimit,
-		dryRun:        c.options.DryRun,
-		exitOnError:   c.options.ExitOnError,
-		ignoredErrors: c.options.IgnoredErrors,
-		failure:       make(chan error, 1),
-		refused:       c.refused,
-		deliveries:    c.deliveries,
-		gate:          c.gate,
-		evictor:       c.evictor,
-		keyObject:     &c.keys.object,
-		backlogs:      newBacklogs(),
-		journal:       newJournal(),
+		pods:    podReader{apps: apps, core: core, kinds: to.custom, events: to.recorder},
+		configs: configReader{core: to.clients.Core}, workloads: workloadWriter{apps: apps, kinds: to.custom, rules: &optIns.rules},
+		events: to.recorder, metrics: metrics, quarantine: left, log: log, queue: queue, grace: options.GracePeriod,
+		backoffLimit: options.BackoffLimit, dryRun: options.DryRun, exitOnError: options.ExitOnError, ignoredErrors: options.IgnoredErrors,
+		failure: make(chan error, 1), refused: refused, deliveries: deliveries, gate: gate, evictions: evictions,
+		keyObject: &keys.object, backlogs: backlogs, journal: journal,
 	}
+	evictor := &evictor{
+		evictions: evictions, catalog: known, gate: gate, deliveries: deliveries, restarter: restarter, pods: pods,
+		workloads: workloadWriter{apps: to.following.Apps.RESTClient(), kinds: to.custom, rules: &optIns.rules},
+		core:      to.following.Core.RESTClient(), events: to.recorder, metrics: metrics, quarantine: left, log: log, refused: refused,
+	}
+	reports := newFanOutReports(notices, gate, evictions, func(ref names.WorkloadRef) bool {
+		isDue, waits := restarter.State(ref)
+		return waits && !isDue || changes.HoldsAny(ref) || deliveries.mayRecover(ref)
+	}, configEvents{metadata: to.following.Metadata, events: to.recorder, log: log}, left, log)
+	mistakes := &mistakes{gate: gate, restarter: restarter, rules: &optIns.rules, role: role, events: to.recorder, log: log}
+	halts := &haltKeeper{
+		store:  &haltStore{core: to.following.Core, namespace: options.OwnNamespace, name: options.HaltsConfigMap},
+		optIns: optIns, gate: gate, deliveries: deliveries, restarter: restarter, mistakes: mistakes, notices: notices, quarantine: left,
+		events: to.recorder, log: log, knowsConfigs: watches.knowConfigs, knowsMounts: watches.knowMounts,
+		watches: options.watchesNamespace, hasGroups: len(options.FanOut.Groups) > 0, knowsAllConfigs: watches.knowAllConfigs,
+		changed: haltsChanged, refused: refused,
+	}
+
+	intake := &intake{
+		catalog: known, optIns: optIns, mistakes: mistakes, unusable: newUnusable(optIns, role, to.recorder, log), changes: changes,
+		gate: gate, restarter: restarter, deliveries: deliveries, evictions: evictions, unjudged: unjudged, haltsChanged: haltsChanged,
+		quarantine: left, metrics: metrics, events: to.recorder, log: log, role: role, grace: options.GracePeriod,
+	}
+	open := &opener{clients: to.clients, intake: intake, watches: watches}
+	if err := open.open(sources{
+		configs: options.configKinds(), workloads: kinds, needNamespaces: options.OptIns.NeedNamespaces(), csi: options.CSI,
+		namespaces: options.Namespaces,
+	}); err != nil {
+		return nil, err
+	}
+
+	absences, resting := newAbsences(known, role, to.recorder, log), newResting(known, &deliveries.history, role)
+	judge := &judge{catalog: known, changes: changes, restarter: restarter, absences: absences, resting: resting, role: role, quarantine: left}
+	staleness := newStaleness(unjudged, known, judge.tryOne)
+	board := &board{
+		catalog: known, kinds: kinds, custom: to.custom, optIns: optIns, watches: watches, mistakes: mistakes, unusable: intake.unusable,
+		absences: absences, resting: resting, changes: changes, restarter: restarter, deliveries: deliveries, evictions: evictions, gate: gate,
+		keyObject: &keys.object, staleness: staleness, quarantine: left, metrics: metrics, role: role,
+	}
+	return &Controller{
+		board: board, options: options, catalog: known, role: role, optIns: optIns, keys: keys, events: to.events, watches: watches,
+		changes: changes, restarter: restarter, deliveries: deliveries, gate: gate, evictor: evictor, halts: halts, reports: reports,
+		exposures: &exposures{catalog: known, pods: pods, backlogs: backlogs, quarantine: left, log: log},
+		absences:  absences, staleness: staleness, intake: intake,
+	}, nil
 }
 
 // Watch keeps the catalog up to date until the context ends. It lists one resource after
@@ -282,8 +240,8 @@ func (c *Controller) Watch(ctx context.Context) {
 	c.learnOptIns(ctx, start)
 	var group sync.WaitGroup
 	group.Go(func() { c.staleness.run(ctx) })
-	group.Go(func() { c.goOnOnceListed(ctx) })
-	for _, w := range c.watches {
+	group.Go(func() { c.watches.goOnOnceListed(ctx, c.restarter.askUnknown) })
+	for _, w := range c.watches.all {
 		if w.workload != nil {
 			c.limitGarbage(percentAtStart)
 		}
@@ -292,7 +250,7 @@ func (c *Controller) Watch(ctx context.Context) {
 	}
 	if c.watches.awaitLists(ctx) {
 		configs, workloads := c.catalog.Size()
-		c.log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
+		c.options.Log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
 		debug.FreeOSMemory()         // the memory that the lists used
 		c.staleness.noteEverything() // now it is known which configs are missing
 		group.Go(func() { passTime(ctx, c.catalog) })
@@ -303,7 +261,7 @@ func (c *Controller) Watch(ctx context.Context) {
 }
 
 // learnOptIns finds out since when the rules have applied which workloads count. As long as the API server gives no
-// answer, nothing could be watched either.
+// answer, nothing could be sources either.
 func (c *Controller) learnOptIns(ctx context.Context, start time.Time) {
 	for {
 		err := c.optIns.learnSince(ctx, c.halts.store)
@@ -311,7 +269,7 @@ func (c *Controller) learnOptIns(ctx context.Context, start time.Time) {
 		case err == nil || ctx.Err() != nil:
 			return
 		case isPermanent(err) || time.Since(start) > haltsPatience:
-			c.log.Warn("cannot find out since when workloads are enabled that have no annotation, taking it to be since now", "error", err)
+			c.options.Log.Warn("cannot find out since when workloads are enabled that have no annotation, taking it to be since now", "error", err)
 			return
 		}
 		select {
@@ -319,6 +277,18 @@ func (c *Controller) learnOptIns(ctx context.Context, start time.Time) {
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// relearnOptIns takes over from a former leader that may have noted the rules only after this process began to
+// watch, and since when they have applied to it, which was earlier.
+func (c *Controller) relearnOptIns(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, haltsPeriod)
+	defer stop()
+	before := c.optIns.appliesSince()
+	if err := c.optIns.learnSince(ctx, c.halts.store); err != nil {
+		c.options.Log.Warn("cannot find out again since when workloads are enabled that have no annotation", "since", before, "error", err)
+	}
+	c.optIns.redate(before, c.catalog)
 }
 
 // releaseGarbageOnceDecided releases the memory that the first decisions used, which all come
@@ -334,39 +304,6 @@ func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
 	}
 }
 
-// tryToJudge returns the verdict of judge, or fresh if judge panics.
-func (c *Controller) tryToJudge(ref names.WorkloadRef) verdict {
-	v := fresh
-	c.quarantine.Try(quarantine.Metrics, nameOfWorkload(ref), func() { v = c.judge(ref) })
-	return v
-}
-
-// judge decides whether a workload is stale: its record differs from the catalog, or its pods
-// need a restart that has not been possible yet.
-func (c *Controller) judge(ref names.WorkloadRef) verdict {
-	view, found := c.catalog.View(ref)
-	if !found {
-		c.absences.put(ref, "", time.Now())
-		c.unsettled.drop(ref.Namespace, ref)
-		return fresh
-	}
-	c.judgeRest(view.Workload, time.Now())
-	if c.restarter.knowsConfigs(ref.Namespace) {
-		c.absences.put(ref, describeMissing(&view, anyConfig), time.Now())
-	}
-	held := c.changes.HoldsAny(ref) // before the change moves on to the backlogs
-	due, waits := c.restarter.State(ref)
-	switch {
-	case !due && decide.Decide(view).Outcome != decide.Restart:
-		return fresh
-	case c.restarter.backlogs.isHeld(ref):
-		return fresh // deliberately; see the metric of held workloads
-	case held || waits || !c.acts():
-		return stale
-	}
-	return forgotten
-}
-
 // Lead acts on changes until the context ends, or until a failure that ends it; see
 // [Options.ExitOnError]. Only one process may lead at a time. It first acts on the changes
 // that it observed earlier as a standby.
@@ -375,7 +312,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 	defer stop()
 	c.relearnOptIns(ctx) // before anything is decided
 	c.beginToLead()
-	defer c.leading.Store(false)
+	defer c.role.leading.Store(false)
 	var group sync.WaitGroup
 	if c.options.watchesSecrets() {
 		group.Go(func() {
@@ -401,9 +338,7 @@ func (c *Controller) Lead(ctx context.Context) error {
 }
 
 func (c *Controller) due(change observedChange) {
-	if !c.quarantine.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { c.restarter.Enqueue(change) }) {
-		c.gate.settle(change.Workload) // so that no other restart waits for it
-	}
+	c.restarter.Take(change)
 	c.staleness.noteWaiting(change.Workload)
 }
 
@@ -412,14 +347,14 @@ func (c *Controller) due(change observedChange) {
 func (c *Controller) beginToLead() {
 	c.gate.reset() // before anything else can be noted
 	c.restarter.backlogs.begin(time.Now())
-	c.leading.Store(true)
-	if c.acts() {
+	c.role.leading.Store(true)
+	if c.role.acts() {
 		c.evictor.observeAll() // before, so that it is known whose pods may be left
 		c.deliveries.resumeAll(time.Now())
-		c.gate.findWaves(c.isUndecided)
+		c.gate.findWaves(c.restarter.isUndecided)
 	}
-	c.reportUnusable()
-	c.reportMistakes()
+	c.intake.unusable.reportAll()
+	c.intake.mistakes.reportAll()
 	c.staleness.noteLeading()
 }
 
@@ -427,17 +362,39 @@ func (o *Options) watchesNamespace(namespace string) bool {
 	return len(o.Namespaces) == 0 || slices.Contains(o.Namespaces, namespace)
 }
 
-// acts reports whether this process writes to workloads.
-func (c *Controller) acts() bool { return c.leading.Load() && !c.options.DryRun }
-
-// isUndecided reports whether a change of a workload, or of a config that it reads, has not been decided
-// about.
-func (c *Controller) isUndecided(ref names.WorkloadRef) bool {
-	_, waits := c.restarter.State(ref)
-	return waits || c.changes.HoldsAny(ref)
-}
-
 func (c *Controller) useKey(key content.ChecksumKey) {
 	c.catalog.SetKey(key)
 	c.staleness.noteEverything()
+}
+
+// holdPeriod is how exactly it is known since when annotations hold restarts, if no managedFields say so.
+const holdPeriod = 5 * time.Second
+
+// passTime lets the catalog know since when there are holds, until the context ends. Everything must have been listed.
+func passTime(ctx context.Context, c *catalog.Catalog) {
+	c.PassTime(time.Now())
+	every(ctx, holdPeriod, c.PassTime)
+}
+
+// Refused returns a channel that has an element once a workload, or the ConfigMap of halts, has begun to be refused for lack of a
+// permission, which may have been lost since it was checked. There is none for each attempt that is refused again.
+func (c *Controller) Refused() <-chan struct{} { return c.restarter.refused }
+
+// TryRefused makes everything be tried again that was refused for lack of a permission in the namespaces in which the given ones
+// have been granted. Otherwise each would wait for its own turn to try again.
+func (c *Controller) TryRefused(granted []apiclient.Permission) {
+	if !c.role.leads() {
+		return
+	}
+	namespaces := make(map[string]bool)
+	for i := range granted {
+		namespaces[granted[i].Namespace] = true
+	}
+	lacking, over := c.restarter.backlogs.takeLacking(granted)
+	c.gate.forgetRefusals(over)
+	for _, ref := range lacking {
+		c.restarter.queue.Add(ref, names.ConfigRef{})
+	}
+	c.evictor.tryRefused(namespaces)
+	c.halts.wakeUp() // the ConfigMap of halts may have been refused
 }

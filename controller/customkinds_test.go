@@ -56,23 +56,22 @@ func newCustomWorldWith(t *testing.T, kindText string, rules optin.Rules) *custo
 		t.Fatal(err)
 	}
 	w := &customWorld{t: t, path: "/apis/" + kind.Group + "/" + kind.Version + "/namespaces/ns/" + kind.Resource + "/web"}
-	c, err := New(Options{
+	w.recorder = record.NewFakeRecorder(100)
+	w.recorder.IncludeObject = true
+	c, err := newControllerWith(Options{
 		API: &rest.Config{Host: "http://api", Transport: w}, QPS: 1e6, Burst: 1e6, Workloads: []custom.Kind{kind}, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
 		RestartSoak: 0, RestartDeadline: time.Minute, OptIns: rules,
-	})
+	}, w.recorder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.gate.setHaltsTried()
 	c.gate.setHaltsKnown(true)
 	t.Cleanup(c.events.Shutdown)
-	w.controller, w.recorder = c, record.NewFakeRecorder(100)
-	w.recorder.IncludeObject = true
-	c.recorder = spelledRecorder{w.recorder, c.custom}
-	c.restarter.events, c.deliveries.events = c.recorder, c.recorder
+	w.controller = c
 	c.restarter.knowsConfigs = func(string) bool { return true }
 	c.gate.knowsWorkloads = func(string) bool { return true }
-	w.watch = c.watches[len(c.watches)-1]
+	w.watch = c.watches.all[len(c.watches.all)-1]
 	return w
 }
 
@@ -196,10 +195,10 @@ func (w *customWorld) edit(version string) {
 		Data: map[string]string{"key": version},
 	})
 	if version == "1" {
-		w.controller.watches[0].Replace([]*observation{o}, version)
+		w.controller.watches.all[0].Replace([]*observation{o}, version)
 		return
 	}
-	w.controller.watches[0].Observe(o)
+	w.controller.watches.all[0].Observe(o)
 }
 
 const podTemplateText = `"template": {"metadata": {"labels": {"app": "web"}},
@@ -387,8 +386,8 @@ func TestAWorkloadThatUpdatesPodsInPlaceIsHeldAndNeverCountsAsRestarted(t *testi
 func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 	var log bytes.Buffer
 	w := newCustomWorld(t, "rollouts.v1alpha1.argoproj.io")
-	w.controller.log = slog.New(slog.NewTextHandler(&log, nil))
-	w.controller.leading.Store(true)
+	w.controller.unusable.log = slog.New(slog.NewTextHandler(&log, nil))
+	w.controller.role.leading.Store(true)
 	bad := func(version string) string {
 		return objectText("Rollout", version, `"workloadRef": {"kind": "Deployment", "name": "web"}`, "")
 	}
@@ -418,7 +417,7 @@ func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 		t.Error("one that is wrong again is known as it was")
 	}
 	w.watch.Replace(nil, "12")
-	if w.controller.unusable.size() != 0 {
+	if w.controller.unusable.known.size() != 0 {
 		t.Error("one that is gone is remembered")
 	}
 }

@@ -29,10 +29,10 @@ const deliveryWorkers = 2
 type deliveries struct {
 	catalog    *catalog.Catalog
 	gate       *gatekeeper
-	halts      *haltKeeper
+	halted     signal // takes that the halts have changed
 	pods       podReader
-	evictor    *evictor
-	reports    *fanOutReports
+	evictions  *evictions
+	notices    *notices
 	events     record.EventRecorder
 	metrics    *metrics
 	quarantine *quarantine.Set

@@ -46,10 +46,22 @@ func deliveriesOf(t *testing.T, server answers, log io.Writer) *deliveries {
 	d.log = slog.New(slog.NewTextHandler(log, nil))
 	d.quarantine = quarantine.New(quarantine.Options{Log: d.log})
 	d.pods = podReader{apps: clients.Apps.RESTClient(), core: clients.Core.RESTClient()}
-	d.reports = newFanOutReports(d.gate, configEvents{metadata: clients.Metadata, events: d.events, log: d.log}, d.quarantine, d.log)
 	d.events, d.metrics = &record.FakeRecorder{}, newMetrics()
 	d.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	d.notices = newNotices(d.log)
+	d.gate.notices = d.notices
 	return d
+}
+
+// configEventsOf creates Events on configs with an API server that answers like this.
+func configEventsOf(t *testing.T, server answers, events record.EventRecorder, log *slog.Logger) configEvents {
+	t.Helper()
+	rate := apiclient.Rate{QPS: 1e6, Burst: 1e6}
+	clients, err := apiclient.Connect(&rest.Config{Host: "http://api", Transport: server}, rate, rate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return configEvents{metadata: clients.Metadata, events: events, log: log}
 }
 
 var webRef = names.WorkloadRef{Kind: names.Deployment, Namespace: "default", Name: "web"}
@@ -112,13 +124,13 @@ func TestAnEarlierPodOnADeadNodeIsNoFailure(t *testing.T) {
 
 func TestTheReportOfAFailureReadsNoDataOfTheConfig(t *testing.T) {
 	var accepts []string
-	d := deliveriesOf(t, func(r *http.Request) (*http.Response, error) {
+	configs := configEventsOf(t, func(r *http.Request) (*http.Response, error) {
 		accepts = append(accepts, r.Header.Get("Accept"))
 		list := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}}
 		list.Items = []metav1.PartialObjectMetadata{{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadata", APIVersion: "meta.k8s.io/v1"}, ObjectMeta: metav1.ObjectMeta{Name: "s", UID: "u"}}}
 		return respond(http.StatusOK, &list)
-	}, io.Discard)
-	config, err := d.reports.configs.reference(t.Context(), names.ConfigRef{Kind: names.Secret, Namespace: "default", Name: "s"})
+	}, &record.FakeRecorder{}, slog.New(slog.DiscardHandler))
+	config, err := configs.reference(t.Context(), names.ConfigRef{Kind: names.Secret, Namespace: "default", Name: "s"})
 	if err != nil || config.UID != "u" || config.Kind != "Secret" || config.APIVersion != "v1" || config.Name != "s" {
 		t.Errorf("%+v, %v", config, err)
 	}

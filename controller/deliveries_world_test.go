@@ -51,8 +51,8 @@ func (w *world) changed(name string, change func(*appsv1.Deployment)) {
 
 func started(t *testing.T) *world {
 	w := newWorld(t)
-	w.controller.leading.Store(true)
-	w.controller.options.GracePeriod = time.Millisecond
+	w.controller.role.leading.Store(true)
+	w.controller.intake.grace = time.Millisecond
 	w.controller.restarter.grace = time.Millisecond
 	w.controller.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	w.edited("a/c", "1")

@@ -35,7 +35,7 @@ func (d *deliveries) report(w *workload.Workload, restart *rollingRestart, judge
 		return
 	}
 	if d.gate.recovered(w) {
-		d.halts.wakeUp()
+		d.halted.note()
 	}
 	switch text := fmt.Sprintf("%s after it restarted: %s", took, describe(restart.decision)); {
 	case d.mend(w.Ref):
@@ -73,7 +73,7 @@ func (d *deliveries) fail(w *workload.Workload, restart *rollingRestart, judgeme
 		d.finish(w.Ref, restart)
 		return
 	}
-	d.halts.wakeUp()
+	d.halted.note()
 	d.followOn(w.Ref, restart, restart.decision, time.Now())
 }
 
@@ -102,7 +102,7 @@ func (d *deliveries) noteRecovery(w *workload.Workload, restart *rollingRestart,
 	d.history.end(w.Ref, restart.id, status.Recovered, "", time.Now())
 	d.log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", after)
 	if d.gate.recovered(w) {
-		d.halts.wakeUp()
+		d.halted.note()
 	}
 }
 
@@ -110,7 +110,7 @@ func (d *deliveries) noteRecovery(w *workload.Workload, restart *rollingRestart,
 // be those of the workload.
 func (d *deliveries) reportOnConfigs(w *workload.Workload, decision decide.Decision, failed, reason string) {
 	for _, cause := range decision.Causes {
-		d.reports.note(cause.Config, corev1.EventTypeWarning, reasonNotDelivered, fmt.Sprintf("%s %s for this change (%s): %s",
+		d.notices.note(cause.Config, corev1.EventTypeWarning, reasonNotDelivered, fmt.Sprintf("%s %s for this change (%s): %s",
 			workloadName(w.Ref), failed, describeEdit(cause), reason))
 	}
 }
@@ -128,7 +128,7 @@ func (d *deliveries) reportHalts(w *workload.Workload, halts []haltNews, look st
 		}
 		d.metrics.halts.Inc()
 		d.log.Warn("halted the restarts for a config", "config", h.config, "halt", h.id, "failed", w.Ref, "held", h.held)
-		d.reports.note(h.on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held%s; revert the change, or resume with: %s",
+		d.notices.note(h.on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s after %s failed: %d held%s; revert the change, or resume with: %s",
 			where, workloadName(w.Ref), h.held, look, gate.ResumeCommand(h.config, h.id)))
 	}
 }

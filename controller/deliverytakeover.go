@@ -48,7 +48,7 @@ func (d *deliveries) resume(ref names.WorkloadRef, now time.Time) {
 		d.adopt(w, decision, began, began, now)
 	}
 	if !began.IsZero() {
-		d.reports.noteFormer(w, began)
+		d.gate.noteFormer(w, began)
 	}
 }
 

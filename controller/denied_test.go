@@ -99,14 +99,16 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 // followed follows restarts in a catalog, until somebody looks.
 func followed(known *catalog.Catalog) *deliveries {
 	open := openGate(known)
-	return &deliveries{catalog: known, evictor: &evictor{}, gate: open, halts: &haltKeeper{gate: open, changed: make(chan struct{}, 1)}, queue: newDeliveryQueue(), rolling: make(map[names.WorkloadRef]*rollingRestart), unmended: make(map[names.WorkloadRef]struct{})}
+	return &deliveries{catalog: known, evictions: newEvictions(known), gate: open, halted: newSignal(), notices: open.notices, queue: newDeliveryQueue(), rolling: make(map[names.WorkloadRef]*rollingRestart), unmended: make(map[names.WorkloadRef]struct{})}
 }
 
 // openGate returns a gatekeeper that holds no restart back but for its budget.
 func openGate(known *catalog.Catalog) *gatekeeper {
-	g := newGatekeeper(FanOutOptions{Limit: 50}, known, slog.New(slog.DiscardHandler))
-	g.wake = func(names.WorkloadRef) {}
-	g.knowsWorkloads = func(string) bool { return true }
+	g := newGatekeeper(gatekeeperOptions{
+		options: FanOutOptions{Limit: 50}, catalog: known, wake: func(names.WorkloadRef) {}, knowsWorkloads: func(string) bool { return true },
+		knowsWhatExists: func(names.ConfigKind, string) bool { return false }, notices: newNotices(slog.New(slog.DiscardHandler)),
+		log: slog.New(slog.DiscardHandler),
+	})
 	g.setHaltsTried()
 	g.setHaltsKnown(true)
 	return g
@@ -121,7 +123,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	}
 	known := catalog.New()
 	return &restarter{
-		catalog: known, deliveries: followed(known), evictor: &evictor{}, gate: openGate(known), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
+		catalog: known, deliveries: followed(known), evictions: newEvictions(catalog.New()), gate: openGate(known), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
 		queue: newQueue(), optIns: newOptIns(optin.Rules{}, nil), workloads: workloadWriter{apps: clients.Apps.RESTClient(), rules: &optin.Rules{}},
 		quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		log:        slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },

@@ -16,7 +16,7 @@ import (
 // replaceLeader lets a new process lead, with or without the flag --evict.
 func (w *evictingWorld) replaceLeader(evicts bool) {
 	c := w.controller
-	c.leading.Store(false)
+	c.role.leading.Store(false)
 	c.evictor.forget(aWeb)
 	c.deliveries.forget(aWeb)
 	c.gate.evicts = evicts

@@ -373,7 +373,7 @@ func TestARestartThatEndedUnderAnotherLeaderIsNoPartOfTheNextOne(t *testing.T) {
 		w.requireEvicted("web-1", "web-2", "web-3")
 		w.annotate("a/c", annotation.HoldAnnotation, "never again")
 		w.show("configmaps", w.configMaps["a/c"])
-		w.controller.leading.Store(false)
+		w.controller.role.leading.Store(false)
 		w.controller.catalog.ForgetWorkload(aWeb) // the catalog of another process knows only the record
 		w.show("deployments", w.deployments["a/web"])
 		w.replaceLeader(true)
@@ -395,7 +395,7 @@ func TestANewLeaderEvictsNothingBeforeItKnowsWhatIsHeld(t *testing.T) {
 		w.pass(5)
 		c.gate.holdEverything("incident")
 		w.pass(60)
-		c.leading.Store(false)
+		c.role.leading.Store(false)
 		c.evictor.forget(aWeb)
 		c.deliveries.forget(aWeb)
 		c.beginToLead()

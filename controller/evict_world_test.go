@@ -43,9 +43,9 @@ func newEvictingWorld(t *testing.T, annotations map[string]string) *evictingWorl
 	w := &evictingWorld{world: newWorld(t), t: t}
 	c := w.controller
 	c.gate.evicts = true
-	c.options.GracePeriod, c.restarter.grace = time.Millisecond, time.Millisecond
+	c.intake.grace, c.restarter.grace = time.Millisecond, time.Millisecond
 	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
-	c.leading.Store(true)
+	c.role.leading.Store(true)
 	w.answer = w.respondTo
 	w.edited("a/c", "1")
 	d := w.deployment("a/web", "c")
@@ -314,7 +314,7 @@ func TestAnEvictionThatFailsIsNotRepeatedWithEachChangeOfTheStatus(t *testing.T)
 func TestAnotherProcessGoesOnWithARestartByEviction(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.beginEvicting()
-		w.controller.leading.Store(false)
+		w.controller.role.leading.Store(false)
 		w.controller.evictor.forget(aWeb)
 		w.controller.deliveries.forget(aWeb)
 		w.pass(100)

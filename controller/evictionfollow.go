@@ -29,32 +29,40 @@ func (d *deliveries) known(ref names.WorkloadRef) (w *workload.Workload, held st
 	if w = d.catalog.Workload(ref); w == nil {
 		return nil, ""
 	}
-	return d.evictor.statusOf(w)
+	return d.evictions.statusOf(w)
 }
 
 // counted returns a workload of which pods may be left to evict, or as it is once none is: the last restart by eviction may have
 // ended long ago, which a new process learns only by counting the pods.
-func (e *evictor) counted(ctx context.Context, w *workload.Workload) (*workload.Workload, error) {
+func (d *deliveries) counted(ctx context.Context, w *workload.Workload) (*workload.Workload, error) {
 	if w.Evict == 0 || w.Method() != policy.ByEviction {
 		return w, nil
 	}
-	if row, isUnderWay := e.of(w.Ref); isUnderWay && row.of == w.Evict && !row.counted.IsZero() {
+	if row, isUnderWay := d.evictions.of(w.Ref); isUnderWay && row.of == w.Evict && !row.counted.IsZero() {
 		return w, nil
 	}
-	left, err := e.pods.left(ctx, w)
+	left, err := d.pods.left(ctx, w)
 	switch {
 	case err != nil && isPermanent(err):
 		return w, nil // it waits for who restores the permission
 	case err != nil:
 		return w, err
 	case left.Earlier > 0:
-		e.update(w.Ref, w.Evict, func(row *eviction) { row.earlier, row.counted = left.Earlier, time.Now() })
+		d.evictions.update(w.Ref, w.Evict, func(row *eviction) { row.earlier, row.counted = left.Earlier, time.Now() })
 		return w, nil
 	}
-	e.end(w)
+	d.endEviction(w)
 	ended := *w
 	ended.Evict = 0
 	return &ended, nil
+}
+
+// endEviction notes that no pod of a workload is left to evict.
+func (d *deliveries) endEviction(w *workload.Workload) {
+	d.catalog.ObserveReplaced(w)
+	d.evictions.forgetReplaced(w)
+	d.observe(w.Ref)
+	d.log.Info("no pod is left to evict", "workload", w.Ref)
 }
 
 // includeLeft adds to a restart what the last one was for, if that was one by eviction and pods may be left: these get its

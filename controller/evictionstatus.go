@@ -20,24 +20,24 @@ func standingOfEviction(ref names.WorkloadRef, row *eviction) standing {
 
 // addEviction adds a restart by eviction that makes no progress, whatever its pods do, or that has pods left and is not
 // followed any more.
-func (c *Controller) addEviction(lists entryLists, ref names.WorkloadRef, row *eviction) {
-	if row.wait.isOutside() || row.earlier > 0 && c.deliveries.of(ref) == nil {
+func (b *board) addEviction(lists entryLists, ref names.WorkloadRef, row *eviction) {
+	if row.wait.isOutside() || row.earlier > 0 && b.deliveries.of(ref) == nil {
 		lists.add(standingOfEviction(ref, row))
 	}
 }
 
 // shown returns a workload whose status says how far a restart by eviction has come. Only the process that evicts knows.
-func (c *Controller) shown(w *workload.Workload) *workload.Workload {
-	if !c.acts() {
+func (b *board) shown(w *workload.Workload) *workload.Workload {
+	if !b.role.acts() {
 		return w
 	}
-	shown, _ := c.evictor.statusOf(w)
+	shown, _ := b.evictions.statusOf(w)
 	return shown
 }
 
 // noteEviction completes what is known about a workload that rolls with what its next eviction waits for.
-func (c *Controller) noteEviction(e *status.Entry, ref names.WorkloadRef) {
-	row, isUnderWay := c.evictor.of(ref)
+func (b *board) noteEviction(e *status.Entry, ref names.WorkloadRef) {
+	row, isUnderWay := b.evictions.of(ref)
 	if !isUnderWay {
 		return
 	}

@@ -1,41 +1,15 @@
 package controller
 
 import (
-	"cmp"
 	"errors"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
-
-// evictionWait is what the next eviction waits for; the zero value for nothing.
-type evictionWait struct {
-	reason evictionReason
-	text   string
-	since  time.Time
-	remedy status.Remedy
-}
-
-// evictionReason is a kind of wait. The set is closed, because a metric has it as a label.
-type evictionReason string
-
-const (
-	waitsForPods   evictionReason = "pods"              // the last pod has not been replaced
-	waitsForPerson evictionReason = "held"              // people hold the restart, or its content is halted
-	waitsForBudget evictionReason = "disruption-budget" // a PodDisruptionBudget refuses
-	waitsForError  evictionReason = "error"             // an eviction failed
-)
-
-var evictionReasons = []evictionReason{waitsForPods, waitsForPerson, waitsForBudget, waitsForError}
-
-// isOutside reports whether the wait has nothing to do with the pods of the workload.
-func (w *evictionWait) isOutside() bool { return w.reason != "" && w.reason != waitsForPods }
 
 // wait notes what the next eviction waits for.
 func (e *evictor) wait(w *workload.Workload, wait evictionWait) {
@@ -87,13 +61,4 @@ func (e *evictor) failed(w *workload.Workload, began time.Time, err error) {
 	e.metrics.evictionErrors.WithLabelValues(failureReason(err)).Inc()
 	e.log.Warn("cannot replace a pod, trying again", "workload", w.Ref, "error", err)
 	e.queue.Retry(w.Ref, failureOf(err))
-}
-
-// collect computes the metric of the restarts by eviction that are not over.
-func (e *evictor) collect(gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
-	count := make(map[evictionReason]int)
-	e.each(func(_ names.WorkloadRef, row eviction) { count[cmp.Or(row.wait.reason, waitsForPods)]++ })
-	for _, reason := range evictionReasons {
-		gauge(evictingDesc, float64(count[reason]), string(reason))
-	}
 }

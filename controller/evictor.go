@@ -3,11 +3,9 @@ package controller
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
@@ -18,10 +16,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 const (
@@ -42,6 +38,7 @@ const (
 // record and from the pods, so it goes on where another process stopped. What it may not evict, it still counts: such a
 // restart is not over. Its methods may be called by several goroutines at once.
 type evictor struct {
+	*evictions
 	catalog    *catalog.Catalog
 	gate       *gatekeeper
 	deliveries *deliveries
@@ -53,154 +50,7 @@ type evictor struct {
 	metrics    *metrics
 	quarantine *quarantine.Set
 	log        *slog.Logger
-	refused    lackSignal
-	queue      *fairqueue.Queue[names.WorkloadRef, struct{}]
-
-	mu   sync.Mutex
-	rows map[names.WorkloadRef]*eviction
-}
-
-// eviction is a restart by eviction that may not be over.
-type eviction struct {
-	of   uint32 // [workload.Workload.Evict]
-	uid  types.UID
-	seen time.Time // since when this process knows the restart
-	// earlier is how many pods are left, if they were counted, and counted is when they were.
-	earlier int32
-	counted time.Time
-	wait    evictionWait
-	// isFollowed means that this process has followed the restart. It may have given that up.
-	isFollowed bool
-	// notBefore is when to look again at the earliest, looks is how often that was in vain since the last eviction, and
-	// refusals is how often in a row a pod was not evicted.
-	notBefore time.Time
-	looks     int
-	refusals  int
-	reported  time.Time // when an Event has last reported a refusal since the last eviction
-	ownRestart
-}
-
-func newEvictionQueue() *fairqueue.Queue[names.WorkloadRef, struct{}] {
-	return queueOf[struct{}](evictionWorkers, time.Second)
-}
-
-func (c *Controller) newEvictor(clients *apiclient.Clients) *evictor {
-	return &evictor{
-		catalog:    c.catalog,
-		gate:       c.gate,
-		deliveries: c.deliveries,
-		pods:       c.deliveries.pods,
-		workloads:  workloadWriter{apps: clients.Apps.RESTClient(), kinds: c.custom, rules: &c.optIns.rules},
-		core:       clients.Core.RESTClient(),
-		events:     c.recorder,
-		metrics:    c.metrics,
-		quarantine: c.quarantine,
-		log:        c.log,
-		refused:    c.refused,
-		queue:      newEvictionQueue(),
-		rows:       make(map[names.WorkloadRef]*eviction),
-	}
-}
-
-// observe takes in a workload that has changed, or its status. Only the process that leads calls it.
-func (e *evictor) observe(ref names.WorkloadRef) {
-	w := e.catalog.Workload(ref)
-	if w == nil || w.Evict == 0 || w.Method() == policy.ByTemplate {
-		e.forget(ref)
-		return
-	}
-	e.mu.Lock()
-	if row := e.rows[ref]; row == nil || row.of != w.Evict || row.uid != w.UID {
-		e.rows[ref] = &eviction{of: w.Evict, uid: w.UID, seen: time.Now()}
-	}
-	e.mu.Unlock()
-	e.queue.Add(ref, struct{}{})
-}
-
-// observeAll takes in all workloads, as at the start of a leader.
-func (e *evictor) observeAll() {
-	for _, ref := range e.catalog.Workloads() {
-		e.observe(ref)
-	}
-}
-
-func (e *evictor) forget(ref names.WorkloadRef) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.rows, ref)
-}
-
-// forgetReplaced forgets the restart by eviction of the given workload, unless another one has begun.
-func (e *evictor) forgetReplaced(w *workload.Workload) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if row := e.rows[w.Ref]; row != nil && row.of == w.Evict && row.uid == w.UID {
-		delete(e.rows, w.Ref)
-	}
-}
-
-// of returns the restart by eviction of a workload, and false if none is under way.
-func (e *evictor) of(ref names.WorkloadRef) (eviction, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if row := e.rows[ref]; row != nil {
-		return *row, true
-	}
-	return eviction{}, false
-}
-
-// each calls a function with each restart by eviction that may not be over.
-func (e *evictor) each(do func(names.WorkloadRef, eviction)) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for ref, row := range e.rows {
-		do(ref, *row)
-	}
-}
-
-// tryRefused looks again at once at the workloads for which the controller lacked a permission, in some namespaces. The empty
-// name stands for all.
-func (e *evictor) tryRefused(namespaces map[string]bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	for ref, row := range e.rows {
-		if row.wait.remedy == status.GrantPermission && (namespaces[""] || namespaces[ref.Namespace]) {
-			row.notBefore = time.Time{}
-			e.queue.Add(ref, struct{}{})
-		}
-	}
-}
-
-// update changes what is known of a restart by eviction, unless another one has begun.
-func (e *evictor) update(ref names.WorkloadRef, of uint32, change func(*eviction)) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if row := e.rows[ref]; row != nil && row.of == of {
-		change(row)
-	}
-}
-
-// statusOf returns a workload whose status says how far a restart by eviction has come, and why no pod may be evicted
-// although the workload is ready for it; empty if one may.
-func (e *evictor) statusOf(w *workload.Workload) (*workload.Workload, string) {
-	if w.Evict == 0 || w.Method() == policy.ByTemplate {
-		return w, ""
-	}
-	row, isUnderWay := e.of(w.Ref)
-	isKnown := isUnderWay && row.of == w.Evict && row.uid == w.UID
-	earlier := row.earlier
-	if !isKnown || row.counted.IsZero() {
-		earlier = max(1, w.Rollout.Wanted)
-	}
-	shown := *w
-	shown.Rollout = delivery.Evicting(w, earlier)
-	switch {
-	case !isKnown: // it has just begun, or was left alone after an internal error
-		return &shown, "its pods have not been counted"
-	case row.wait.isOutside():
-		return &shown, row.wait.text
-	}
-	return &shown, ""
+	refused    signal
 }
 
 // run evicts pods until the context ends.
@@ -210,9 +60,7 @@ func (e *evictor) run(ctx context.Context) {
 			e.forget(ref)
 		}
 	})
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	clear(e.rows)
+	e.clear()
 }
 
 // work makes the next step of a restart by eviction.
@@ -317,16 +165,8 @@ func (e *evictor) step(ctx context.Context, w *workload.Workload, step delivery.
 		e.lookLater(w)
 		return nil
 	}
-	e.end(w)
+	e.deliveries.endEviction(w)
 	return nil
-}
-
-// end notes that no pod of a workload is left to evict.
-func (e *evictor) end(w *workload.Workload) {
-	e.catalog.ObserveReplaced(w)
-	e.forgetReplaced(w)
-	e.deliveries.observe(w.Ref)
-	e.log.Info("no pod is left to evict", "workload", w.Ref)
 }
 
 // lookLater makes the evictor look again after a pause, which grows.

@@ -23,58 +23,58 @@ import (
 
 // ExplainWorkload explains what the controller knows of a workload with a name such as
 // "deployment/namespace/name". It returns nil if the controller knows no enabled workload of that name.
-func (c *Controller) ExplainWorkload(name string, now time.Time) (explained *status.Workload) {
+func (b *board) ExplainWorkload(name string, now time.Time) (explained *status.Workload) {
 	ref, isWorkload := names.ParseWorkloadRef(name)
 	if !isWorkload {
 		return nil
 	}
-	c.quarantine.Try(quarantine.Metrics, nameOfWorkload(ref), func() { explained = c.explain(ref, now) })
+	b.quarantine.Try(quarantine.Metrics, nameOfWorkload(ref), func() { explained = b.explain(ref, now) })
 	return explained
 }
 
-func (c *Controller) explain(ref names.WorkloadRef, now time.Time) *status.Workload {
-	view, found := c.catalog.View(ref)
+func (b *board) explain(ref names.WorkloadRef, now time.Time) *status.Workload {
+	view, found := b.catalog.View(ref)
 	if !found {
-		return c.explainUnknown(ref, now)
+		return b.explainUnknown(ref, now)
 	}
-	w, s := view.Workload, c.standingOf(ref)
+	w, s := view.Workload, b.standingOf(ref)
 	explained := &status.Workload{
-		Time: now.UTC(), Entry: c.entry(s),
-		ByHand: byHand(w), GracePeriod: c.restarter.gracePeriod(w).Seconds(), Wave: int(waveOf(w)),
-		Reads: readsOf(&view), Record: recordOfWorkload(w), Change: c.changes.waiting(ref), Last: c.lastRestartOf(w),
+		Time: now.UTC(), Entry: b.entry(s),
+		ByHand: byHand(w), GracePeriod: b.restarter.gracePeriod(w).Seconds(), Wave: int(waveOf(w)),
+		Reads: readsOf(&view), Record: recordOfWorkload(w), Change: b.changes.waiting(ref), Last: b.lastRestartOf(w),
 	}
 	if s.state == status.Lacking {
-		explained.Due = c.dueBesides(ref)
+		explained.Due = b.dueBesides(ref)
 	}
-	explained.EnabledBy = c.optIns.enabledBy(ref)
-	explained.Pods = podsOf(c.shown(w))
+	explained.EnabledBy = b.optIns.enabledBy(ref)
+	explained.Pods = podsOf(b.shown(w))
 	if w.Method() != policy.NoMethod { // which is among the problems
 		explained.Method = string(w.Method())
 	}
 	if w.Policy != nil {
 		explained.Window = w.Policy.Window
 	}
-	explained.Holds = c.holdsOf(&view)
-	if absence, found := c.absences.find(ref); found && s.state != status.Lacking && s.reason != gate.Missing {
+	explained.Holds = holdsOf(&view, b.catalog)
+	if absence, found := b.absences.find(ref); found && s.state != status.Lacking && s.reason != gate.Missing {
 		explained.Problems = append(explained.Problems, brief.Text(absence.text+": without it, no new pod can start"))
 	}
-	explained.Mistakes = c.mistakesAbout(&view)
+	explained.Mistakes = b.mistakes.about(&view)
 	if problem := leftOn(w); problem != "" {
 		explained.Problems = append(explained.Problems, brief.Text(problem))
 	}
-	if !c.restarter.knowsConfigsOf(ref) {
+	if !b.restarter.knowsConfigsOf(ref) {
 		explained.Decision = status.Decision{Outcome: status.Undecided, Reason: errConfigsUnknown.Error()}
 		return explained
 	}
 	decision := decide.Decide(view)
-	if c.acts() { // otherwise nobody has counted which pods are left
-		c.deliveries.includeLeft(w, &decision)
+	if b.role.acts() { // otherwise nobody has counted which pods are left
+		b.deliveries.includeLeft(w, &decision)
 	}
 	explained.Decision = status.Decision{Outcome: string(decision.Outcome), Reason: decision.Reason}
 	switch {
 	case decision.Outcome == decide.Restart:
 		explained.Decision.Causes = brief.Text(describe(decision))
-		explained.Gate = c.askGate(&view, &decision, now)
+		explained.Gate = b.askGate(&view, &decision, now)
 	case s.reason != "" && s.reason != reasonEviction:
 		explained.Gate = &status.Answer{Reason: string(s.reason), On: explained.On, Why: explained.Text, Until: explained.Until}
 	}
@@ -82,83 +82,44 @@ func (c *Controller) explain(ref names.WorkloadRef, now time.Time) *status.Workl
 }
 
 // standingOf returns what a workload lacks or waits for, as the overview does.
-func (c *Controller) standingOf(ref names.WorkloadRef) standing {
-	if s, isAlone := c.standingAlone(ref); isAlone {
+func (b *board) standingOf(ref names.WorkloadRef) standing {
+	if s, isAlone := b.standingAlone(ref); isAlone {
 		return s
 	}
-	s := c.standingOfRestarts(ref)
-	if absence, found := c.absences.find(ref); found && s.state != status.Failed {
+	s := b.standingOfRestarts(ref)
+	if absence, found := b.absences.find(ref); found && s.state != status.Failed {
 		return standingOfAbsence(ref, absence)
 	}
 	return s
 }
 
 // standingOfRestarts returns what a workload waits for: for its next restart, or else for the end of the last one.
-func (c *Controller) standingOfRestarts(ref names.WorkloadRef) standing {
-	if w, waits := c.restarter.backlogs.of(ref); waits {
+func (b *board) standingOfRestarts(ref names.WorkloadRef) standing {
+	if w, waits := b.restarter.backlogs.of(ref); waits {
 		return standingOfBacklog(ref, &w)
 	}
-	if restart := c.deliveries.of(ref); restart != nil {
+	if restart := b.deliveries.of(ref); restart != nil {
 		return standingOfRestart(ref, restart)
 	}
-	if row, isUnderWay := c.evictor.of(ref); isUnderWay {
+	if row, isUnderWay := b.evictions.of(ref); isUnderWay {
 		return standingOfEviction(ref, &row)
 	}
-	s := c.standingAtRest(ref)
-	c.changes.of(ref, func(changes map[fmt.Stringer]*pendingChange) { s = standingOfChanges(ref, changes) })
+	s := b.resting.standingOf(ref)
+	b.changes.of(ref, func(changes map[fmt.Stringer]*pendingChange) { s = standingOfChanges(ref, changes) })
 	return s
-}
-
-// unsettled is since when a workload at rest is in a state.
-type unsettled struct {
-	state status.State
-	status.Beginning
-}
-
-// beginning returns when something began that has just been found.
-func (c *Controller) beginning(now time.Time) status.Beginning {
-	return status.Beginning{Since: now, AtLeast: now.Sub(c.absences.began) < atStart}
-}
-
-// judgeRest notes since when a workload is left alone, or not all of its pods run.
-func (c *Controller) judgeRest(w *workload.Workload, now time.Time) {
-	state := c.standingAtRest(w.Ref).state
-	if state == status.Settled {
-		c.unsettled.drop(w.Ref.Namespace, w.Ref)
-	} else if known, _ := c.unsettled.find(w.Ref.Namespace, w.Ref); known.state != state {
-		c.unsettled.put(w.Ref.Namespace, w.Ref, unsettled{state, c.beginning(now)})
-	}
-}
-
-// standingAtRest returns how a workload is for which nothing is under way, with what became of its last restart if that is
-// not known to be good.
-func (c *Controller) standingAtRest(ref names.WorkloadRef) standing {
-	last := c.deliveries.history.of(ref)
-	isOpen := last != nil && last.Why != "" && (last.Outcome == status.Unknown || last.Outcome == status.Broken)
-	w := c.catalog.Workload(ref)
-	switch {
-	case w != nil && w.Excess != workload.NoExcess:
-		return standing{ref: ref, state: status.LeftAlone}
-	case w == nil, !w.LacksPods() && (!w.Rollout.ByPods || !isOpen):
-		return standing{ref: ref, state: status.Settled}
-	case isOpen:
-		return standing{ref: ref, state: status.Unready, since: last.Time, by: waitedFor{text: "not all of its pods were seen to run since it restarted: " + last.Why}}
-	}
-	began, _ := c.unsettled.find(ref.Namespace, ref)
-	return standing{ref: ref, state: status.Unready, since: began.Since, atLeast: began.AtLeast, by: waitedFor{text: "not all of its pods run, and why is not known here"}}
 }
 
 // askGate returns what the gate answers to a restart that is due. Asking changes nothing. It is nil if this
 // process makes no restarts.
-func (c *Controller) askGate(view *catalog.View, decision *decide.Decision, now time.Time) *status.Answer {
-	if !c.acts() {
+func (b *board) askGate(view *catalog.View, decision *decide.Decision, now time.Time) *status.Answer {
+	if !b.role.acts() {
 		return nil
 	}
-	request := c.restarter.requestFor(view, decision, now)
-	if err := c.gate.knowsEnough(request); err != nil {
+	request := b.restarter.requestFor(view, decision, now)
+	if err := b.gate.knowsEnough(request); err != nil {
 		return &status.Answer{Why: err.Error()}
 	}
-	answer := c.gate.explain(request, now)
+	answer := b.gate.explain(request, now)
 	explained := &status.Answer{MayBegin: answer.MayBegin(), Reason: string(answer.Reason), Until: answer.Until.UTC()}
 	if by := waitedForBy(&answer); by.config != (names.ConfigRef{}) {
 		explained.On = by.config.String()
@@ -167,7 +128,7 @@ func (c *Controller) askGate(view *catalog.View, decision *decide.Decision, now 
 	case gate.Hold, gate.Halted, gate.Missing, gate.Window:
 		explained.Why = brief.Text(describeWait(answer))
 	case gate.Wave:
-		explained.Why = describeEarlierWave(c.gate.earlierWave(view.Workload.Ref.Namespace))
+		explained.Why = describeEarlierWave(b.gate.earlierWave(view.Workload.Ref.Namespace))
 	}
 	return explained
 }
@@ -254,8 +215,8 @@ func recordOfWorkload(w *workload.Workload) status.Record {
 
 // lastRestartOf returns the last restart of a workload: as this process remembers it, or else as its pod template
 // and its record show it.
-func (c *Controller) lastRestartOf(w *workload.Workload) *status.Restart {
-	if last := c.deliveries.history.of(w.Ref); last != nil {
+func (b *board) lastRestartOf(w *workload.Workload) *status.Restart {
+	if last := b.deliveries.history.of(w.Ref); last != nil {
 		return last
 	}
 	at, err := time.Parse(time.RFC3339, w.Timestamp)
@@ -301,38 +262,38 @@ func (b *backlogs) of(ref names.WorkloadRef) (w backlog, waits bool) {
 
 // ExplainConfig explains what the controller knows of a config with a name such as "configmap/namespace/name". It
 // returns nil if the controller does not know it.
-func (c *Controller) ExplainConfig(name string, now time.Time) *status.Config {
+func (b *board) ExplainConfig(name string, now time.Time) *status.Config {
 	ref, isConfig := names.ParseConfigRef(name)
 	if !isConfig {
 		return nil
 	}
-	known, readers := c.catalog.Config(ref), c.catalog.WorkloadsReferencing(ref)
+	known, readers := b.catalog.Config(ref), b.catalog.WorkloadsReferencing(ref)
 	explained := &status.Config{Time: now.UTC(), Name: ref.String(), Exists: known != nil, States: make(map[status.State]int)}
-	explained.FanOuts, explained.Halts = c.gate.overviewOf(ref)
+	explained.FanOuts, explained.Halts = b.gate.overviewOf(ref)
 	if known == nil && len(readers) == 0 && explained.FanOuts.Total == 0 && explained.Halts.Total == 0 {
 		return nil
 	}
-	policy := c.catalog.PolicyOf(ref)
+	policy := b.catalog.PolicyOf(ref)
 	explained.Ignored = policy.Ignored
 	if !ref.IsShared() { // its readers elsewhere see it, but not with whom else
 		explained.SharedWith = policy.Readers
 	}
-	explained.Gradual, explained.Window, explained.Hold = c.gate.isGradual(policy), policy.Window, policy.Hold
-	if explained.Mistake = c.mistakeOn(nameOfConfig(ref)); explained.Mistake == nil {
-		problem := joinProblems(c.gate.problemOfConfig(&policy), c.gate.problemOfResume(ref, policy.Resume))
-		explained.Mistake = c.shownMistake(nameOfConfig(ref), mistake{text: brief.Text(problem)})
+	explained.Gradual, explained.Window, explained.Hold = b.gate.isGradual(policy), policy.Window, policy.Hold
+	if explained.Mistake = b.mistakes.on(nameOfConfig(ref)); explained.Mistake == nil {
+		problem := joinProblems(b.gate.problemOfConfig(&policy), b.gate.problemOfResume(ref, policy.Resume))
+		explained.Mistake = b.mistakes.shown(nameOfConfig(ref), mistake{text: brief.Text(problem)})
 	}
 	if known != nil {
-		explained.Content, explained.KeyCount = c.catalog.ContentID(ref, nil), len(known.Keys)
+		explained.Content, explained.KeyCount = b.catalog.ContentID(ref, nil), len(known.Keys)
 		explained.Keys = keyNames(known)
 	}
 	list := status.NewShortlist(compareReaders)
 	for _, w := range readers {
-		s := c.standingOf(w.Ref)
+		s := b.standingOf(w.Ref)
 		explained.States[s.stateOf(w)]++
 		list.Add(s)
 	}
-	explained.Readers = status.ListOf(list, c.entry)
+	explained.Readers = status.ListOf(list, b.entry)
 	return explained
 }
 

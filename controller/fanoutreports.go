@@ -6,19 +6,16 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -43,25 +40,16 @@ const (
 // fanOutReports creates Events on configs, for their owners, who may not be those of the workloads: how far
 // their content has come, and what it has broken. An Event takes a request to find the config, so nothing else waits for them.
 type fanOutReports struct {
+	*notices
 	gate       *gatekeeper
+	evictions  *evictions
 	configs    configEvents
 	quarantine *quarantine.Set
 	log        *slog.Logger
 
-	mu      sync.Mutex
-	waiting fairqueue.RoundRobin[configEvent]
-	// dropped has the namespaces of Events that were dropped since the last look.
-	dropped map[string]struct{}
-	// unfinished has when the fan-outs began whose progress may be the last that was reported: [maxUnfinished] of a namespace
-	// at most, which unfinishedOf counts.
-	unfinished   map[names.ConfigRef]time.Time
-	unfinishedOf catalog.Counts[string]
 	// isUndecided reports whether it is not known yet whether a restart of a workload is due, or whether one that failed is
 	// delivered after all.
 	isUndecided func(names.WorkloadRef) bool
-
-	// shown returns a workload with the status that a restart by eviction gives it; see [Controller.shown].
-	shown func(*workload.Workload) *workload.Workload
 
 	// Only the reporting goroutine uses these. The limit is [countLimit], and usedUp has which of the looks a namespace has used
 	// up last.
@@ -71,67 +59,17 @@ type fanOutReports struct {
 	usedUp   map[string]int
 }
 
-// configEvent is an Event on a config that has not been created yet.
-type configEvent struct {
-	config                     names.ConfigRef
-	eventType, reason, message string
-}
-
 // reportedProgress is what was reported of a fan-out last.
 type reportedProgress struct {
 	progress gate.Progress
 	at       time.Time
 }
 
-func newFanOutReports(g *gatekeeper, configs configEvents, q *quarantine.Set, log *slog.Logger) *fanOutReports {
-	r := &fanOutReports{
-		gate: g, configs: configs, quarantine: q, log: log,
-		dropped: make(map[string]struct{}), reported: make(map[gate.FanOut]reportedProgress),
-		unfinished: make(map[names.ConfigRef]time.Time), unfinishedOf: make(catalog.Counts[string]), isUndecided: func(names.WorkloadRef) bool { return false },
-		shown: func(w *workload.Workload) *workload.Workload { return w }, limit: countLimit,
+func newFanOutReports(news *notices, g *gatekeeper, e *evictions, isUndecided func(names.WorkloadRef) bool, configs configEvents, q *quarantine.Set, log *slog.Logger) *fanOutReports {
+	return &fanOutReports{
+		notices: news, gate: g, evictions: e, isUndecided: isUndecided, configs: configs, quarantine: q, log: log,
+		reported: make(map[gate.FanOut]reportedProgress), limit: countLimit,
 	}
-	g.report = r.note
-	return r
-}
-
-// note creates an Event on a config soon, if it is one: what stands for the further halts of a namespace is none. The
-// owner of a config that is shared with other namespaces hears nothing of the workloads there. It returns false if too
-// many wait, which is logged once at each look: whoever causes Events can do that often.
-func (r *fanOutReports) note(config names.ConfigRef, eventType, reason, message string) (isNoted bool) {
-	if config.Kind == 0 || config.IsShared() {
-		return true
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.hasRoom(config.Namespace) {
-		r.waiting.Add(config.Namespace, configEvent{config, eventType, reason, message})
-		return true
-	}
-	if _, isLogged := r.dropped[config.Namespace]; !isLogged {
-		r.dropped[config.Namespace] = struct{}{}
-		r.log.Warn("too many Events on configs wait, dropping some", "config", config, "reason", reason, "message", message)
-	}
-	return false
-}
-
-// hasRoom reports whether another Event on a config of a namespace may wait: a few of each namespace always may, besides the
-// ends of fan-outs. It must be called with the lock held.
-func (r *fanOutReports) hasRoom(namespace string) bool {
-	of := r.waiting.LenOf(namespace)
-	return r.waiting.Len() < maxReports && of < maxReportsOf || of < 2*reportsOfNamespace
-}
-
-// take removes the Events whose turn it is, a few of each namespace, and returns them.
-func (r *fanOutReports) take() (due []configEvent) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	clear(r.dropped)
-	taken := make(map[string]int)
-	for r.waiting.Len() > 0 && len(due) < reportsAtOnce && taken[r.waiting.Turn()] < reportsOfNamespace {
-		taken[r.waiting.Turn()]++
-		due = append(due, r.waiting.Next())
-	}
-	return due
 }
 
 // run reports until the context ends.
@@ -186,34 +124,6 @@ func (r *fanOutReports) reportProgress(p *gate.Progress) {
 	r.log.Info("fan-out is under way", "config", p.FanOut.Config, "delivered", p.Done(), "of", p.Total(), "rolling", p.UnderWay, "refused", p.Refused)
 	if r.note(p.FanOut.Config, corev1.EventTypeNormal, reasonFanOut, text) {
 		r.noteUnfinished(p.FanOut.Config, p.Since)
-	}
-}
-
-// noteUnfinished notes that the progress of a fan-out that began at the given time may be the last that is reported.
-func (r *fanOutReports) noteUnfinished(config names.ConfigRef, began time.Time) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	known, found := r.unfinished[config]
-	switch {
-	case !found && r.unfinishedOf[config.Namespace] >= maxUnfinished:
-		return
-	case !found:
-		r.unfinishedOf.Add(config.Namespace, +1)
-	case !began.Before(known):
-		return
-	}
-	r.unfinished[config] = began
-}
-
-// noteFormer notes that a former leader has restarted a workload at the given time, and may have reported the progress of the
-// fan-out.
-func (r *fanOutReports) noteFormer(w *workload.Workload, began time.Time) {
-	for _, restarted := range w.Applied.RestartedFor {
-		policy := r.gate.catalog.PolicyOf(restarted.Config)
-		cause := r.gate.inGroup(gate.Cause{Config: restarted.Config, IsGradual: r.gate.isGradual(policy)})
-		if cause.IsGradual && !gate.IsGroup(cause.Group) {
-			r.noteUnfinished(cause.Config, began)
-		}
 	}
 }
 
@@ -303,13 +213,6 @@ func (r *fanOutReports) inTurns(ended map[names.ConfigRef]time.Time) []names.Con
 	return slices.SortedFunc(maps.Keys(ended), func(a, b names.ConfigRef) int { return usedUp[a.Namespace] - usedUp[b.Namespace] })
 }
 
-// haveWaiting returns how many Events of a namespace wait.
-func (r *fanOutReports) haveWaiting(namespace string) int {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.waiting.LenOf(namespace)
-}
-
 // text describes how a fan-out ended.
 func (o *outcome) text() string {
 	if o.isCut {
@@ -329,16 +232,6 @@ func (o *outcome) text() string {
 		return "finished: " + delivered
 	}
 	return joinProblems(how, delivered, lacking)
-}
-
-// noteOver notes that nothing of a fan-out is left to report.
-func (r *fanOutReports) noteOver(config names.ConfigRef) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if _, found := r.unfinished[config]; found {
-		delete(r.unfinished, config)
-		r.unfinishedOf.Add(config.Namespace, -1)
-	}
 }
 
 func (r *fanOutReports) mayBeDue(config names.ConfigRef) bool {
@@ -367,7 +260,7 @@ func (r *fanOutReports) outcomeOf(config names.ConfigRef, began time.Time) (o ou
 		case isEnabled && decide.Decide(view).Outcome == decide.Restart:
 			o.due++
 		case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
-		case w.Evict > 0 && !r.shown(w).Rollout.IsWhole(): // the pods that are left have not restarted
+		case w.Evict > 0 && !r.arePodsWhole(w): // the pods that are left have not restarted
 			o.due++
 		case !w.Rollout.IsWhole():
 			o.unwell++
@@ -379,6 +272,12 @@ func (r *fanOutReports) outcomeOf(config names.ConfigRef, began time.Time) (o ou
 		}
 	}
 	return o
+}
+
+// arePodsWhole reports whether no pod is left of a restart by eviction.
+func (r *fanOutReports) arePodsWhole(w *workload.Workload) bool {
+	shown, _ := r.evictions.statusOf(w)
+	return shown.Rollout.IsWhole()
 }
 
 // deliveredAt returns when the restart was made that a workload runs with, zero if there is none. Once all pods are evicted, only

@@ -35,21 +35,25 @@ type FanOutOptions struct {
 	Window window.Window
 }
 
-// gatekeeper asks the gate when a restart may begin, and tells it what becomes of the restarts. Its
-// methods may be called by several goroutines at once.
-type gatekeeper struct {
+// gatekeeperOptions are what a gatekeeper is made of.
+type gatekeeperOptions struct {
 	options FanOutOptions
 	evicts  bool // whether workloads may restart by eviction
 	catalog *catalog.Catalog
-	log     *slog.Logger
 	// wake makes a workload ask again.
 	wake func(names.WorkloadRef)
 	// knowsWorkloads reports whether all workloads of a namespace have been listed.
 	knowsWorkloads func(namespace string) bool
 	// knowsWhatExists reports whether it is known which configs of a kind exist in a namespace.
 	knowsWhatExists func(kind names.ConfigKind, namespace string) bool
-	// report creates an Event on a config; see [fanOutReports.note]. It is called with the lock held.
-	report  func(config names.ConfigRef, eventType, reason, message string) (isNoted bool)
+	notices         *notices
+	log             *slog.Logger
+}
+
+// gatekeeper asks the gate when a restart may begin, and tells it what becomes of the restarts. Its
+// methods may be called by several goroutines at once.
+type gatekeeper struct {
+	gatekeeperOptions
 	windows windowCache
 
 	mu     sync.Mutex
@@ -72,12 +76,8 @@ type gatekeeper struct {
 }
 
 // newGatekeeper returns a gatekeeper that knows of no restarts; see [gatekeeper.reset].
-func newGatekeeper(options FanOutOptions, known *catalog.Catalog, log *slog.Logger) *gatekeeper {
-	g := &gatekeeper{
-		options: options, catalog: known, log: log, usesWaves: make(map[string]struct{}), whyOver: make(map[names.ConfigRef]string),
-		knowsWhatExists: func(names.ConfigKind, string) bool { return false }, // until there are watches
-		report:          func(names.ConfigRef, string, string, string) bool { return true },
-	}
+func newGatekeeper(options gatekeeperOptions) *gatekeeper {
+	g := &gatekeeper{gatekeeperOptions: options, usesWaves: make(map[string]struct{}), whyOver: make(map[names.ConfigRef]string)}
 	g.reset()
 	return g
 }

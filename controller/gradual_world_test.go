@@ -22,7 +22,7 @@ func gradual(t testing.TB, listed ...string) *world {
 	t.Helper()
 	w := newWorld(t)
 	c := w.controller
-	c.options.GracePeriod, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
+	c.intake.grace, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
 	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	c.gate.options = FanOutOptions{Gradual: true, Limit: 50}
 	c.gate.knowsWorkloads = func(string) bool { return true }
@@ -52,7 +52,9 @@ func (w *world) runs(name string, annotations map[string]string, configs ...stri
 func (w *world) log() *strings.Builder {
 	var text strings.Builder
 	c, log := w.controller, slog.New(slog.NewTextHandler(&text, nil))
-	c.log, c.restarter.log, c.deliveries.log, c.halts.log, c.gate.log, c.reports.log = log, log, log, log, log, log
+	c.intake.log, c.mistakes.log, c.unusable.log = log, log, log
+	c.restarter.log, c.deliveries.log, c.halts.log, c.gate.log, c.reports.log = log, log, log, log, log
+	c.reports.notices.log = log
 	return &text
 }
 

@@ -228,7 +228,7 @@ func (g *gatekeeper) over(h *gate.Halt, why string) {
 	}
 	g.whyOver[h.Config] = why
 	on, where := reportedOn(h)
-	g.report(on, corev1.EventTypeNormal, reasonResumed, "resumed"+where+": "+why)
+	g.notices.note(on, corev1.EventTypeNormal, reasonResumed, "resumed"+where+": "+why)
 }
 
 // whyResumed returns why the last halt of a config is over, empty if that is not known any more.

@@ -26,7 +26,7 @@ func (k *haltKeeper) remind(started, now time.Time) {
 		}
 		if k.knows(h.Config) && now.Sub(at) >= reminderPeriod {
 			on, where := reportedOn(&h)
-			if k.reports.note(on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s since %s, after %s failed%s; revert the change, or resume with: %s",
+			if k.notices.note(on, corev1.EventTypeWarning, reasonHalted, fmt.Sprintf("halted%s since %s, after %s failed%s; revert the change, or resume with: %s",
 				where, h.Since.UTC().Format(time.RFC3339), brokenBy(&h), status.LookWith(h.Command()), gate.ResumeCommand(h.Config, h.ID))) {
 				at = now
 				k.log.Warn("the restarts for a config are halted", "config", h.Config, "halt", h.ID, "since", h.Since, "failed", workloadNames(h.Failed))

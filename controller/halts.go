@@ -40,7 +40,10 @@ type haltKeeper struct {
 	optIns     *optIns
 	gate       *gatekeeper
 	deliveries *deliveries
-	reports    *fanOutReports
+	restarter  *restarter
+	mistakes   *mistakes
+	notices    *notices
+	quarantine *quarantine.Set
 	events     record.EventRecorder
 	log        *slog.Logger
 	// knowsConfigs reports whether all configs of a namespace have been listed, and knowsAllConfigs whether
@@ -52,10 +55,8 @@ type haltKeeper struct {
 	knowsMounts     func(namespace string) bool
 	knowsAllConfigs func() bool
 	hasGroups       bool
-	judgeResumes    func()        // finds out which annotations resume nothing, once it is known which halts there are
-	askAgain        func()        // makes all restarts ask again that the gate did not let begin
-	changed         chan struct{} // has an element when there is something to write
-	refused         lackSignal
+	changed         signal // there is something to write
+	refused         signal
 
 	// hasTakenIn means that the halts of former leaders were taken in. hasRead means that the ConfigMap was read, and
 	// written if it had to be: written are the entries of the halts that it had last, by the ids of the halts, and uid is
@@ -123,10 +124,10 @@ func (k *haltKeeper) useKnowledge(before haltKnowledge, err error) (now haltKnow
 	now.hasRead = before.hasRead || areRead(err)
 	now.hasTried, now.knowsHalts = k.gate.knowsOfHalts()
 	if now.hasRead && !before.hasRead {
-		k.judgeResumes()
+		k.mistakes.judgeResumes()
 	}
 	if now.hasTried != before.hasTried || now.knowsHalts != before.knowsHalts {
-		k.askAgain() // now, and not when it is their turn to try again
+		k.restarter.askAgainAll("") // now, and not when it is their turn to try again
 	}
 	return now
 }
@@ -169,12 +170,7 @@ func (k *haltKeeper) noteObject(ctx context.Context, err error) {
 }
 
 // wakeUp makes the keeper write what has changed.
-func (k *haltKeeper) wakeUp() {
-	select {
-	case k.changed <- struct{}{}:
-	default:
-	}
-}
+func (k *haltKeeper) wakeUp() { k.changed.note() }
 
 // followFailed follows the workloads that failed under former leaders, as soon as they are known, and reports
 // whether all are. That has to come before the end of their halts, so that they restart first.
@@ -186,7 +182,7 @@ func (k *haltKeeper) followFailed() (followsAll bool) {
 				followsAll = false
 				continue
 			}
-			k.deliveries.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { k.deliveries.followFailed(ref, h.Config, h.Since, len(h.Failed) == 1) })
+			k.quarantine.Try(quarantine.Delivery, nameOfWorkload(ref), func() { k.deliveries.followFailed(ref, h.Config, h.Since, len(h.Failed) == 1) })
 		}
 	}
 	return followsAll
@@ -197,7 +193,7 @@ func (k *haltKeeper) followFailed() (followsAll bool) {
 func (k *haltKeeper) endHalts() {
 	now := time.Now()
 	for _, config := range k.gate.halted() {
-		k.deliveries.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() { k.endHaltsOf(config, now) })
+		k.quarantine.Try(quarantine.Delivery, nameOfConfig(config), func() { k.endHaltsOf(config, now) })
 	}
 }
 
@@ -280,7 +276,7 @@ func (k *haltKeeper) takeIn(data map[string]string) (areUnreadNews bool) {
 		}
 	}
 	if k.gate.holdEverything(entries.Hold) {
-		k.askAgain()
+		k.restarter.askAgainAll("")
 	}
 	return k.gate.setUnread(entries.Unread, time.Now())
 }

@@ -17,11 +17,13 @@ import (
 func halting(t *testing.T) (*haltKeeper, func(namespace, name string) string) {
 	t.Helper()
 	known := catalog.New()
-	g := newGatekeeper(FanOutOptions{Gradual: true, Limit: 50}, known, slog.New(slog.DiscardHandler))
-	g.wake = func(names.WorkloadRef) {}
+	g := newGatekeeper(gatekeeperOptions{
+		options: FanOutOptions{Gradual: true, Limit: 50}, catalog: known, wake: func(names.WorkloadRef) {},
+		notices: newNotices(slog.New(slog.DiscardHandler)), log: slog.New(slog.DiscardHandler),
+	})
 	k := &haltKeeper{
 		optIns: newOptIns(optin.Rules{}, nil),
-		gate:   g, log: slog.New(slog.DiscardHandler), askAgain: func() {}, judgeResumes: func() {},
+		gate:   g, log: slog.New(slog.DiscardHandler), restarter: &restarter{backlogs: newBacklogs()}, mistakes: &mistakes{},
 		watches: func(namespace string) bool { return namespace != "elsewhere" },
 	}
 	return k, func(namespace, name string) string {

@@ -10,15 +10,15 @@ import (
 // the controller continues with what it knows, and its metrics must stay reachable. Nor does an object that is left
 // alone after an internal error, an object of its own that it cannot use, or a permission without which workloads do not
 // restart; these also have a line.
-func (c *Controller) Ready() (bool, string) {
+func (b *board) Ready() (bool, string) {
 	ready := true
 	var detail strings.Builder
-	for _, w := range c.watches {
+	for _, w := range b.watches.all {
 		status := w.Status()
 		ready = ready && (status.Synced || status.Missing)
 		fmt.Fprintln(&detail, status)
 	}
-	for _, gap := range c.Gaps("") {
+	for _, gap := range b.Gaps("") {
 		fmt.Fprintln(&detail, gap.Line())
 	}
 	return ready, detail.String()

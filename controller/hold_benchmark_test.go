@@ -26,15 +26,14 @@ func BenchmarkPassTimeOver100000Holds(b *testing.B) {
 }
 
 func BenchmarkLostPermissionsOf10000Workloads(b *testing.B) {
-	c := &Controller{restarter: &restarter{backlogs: new(backlogs)}, evictor: &evictor{}}
+	waiting, none := newBacklogs(), newEvictions(catalog.New())
 	lost := backlog{failure: failedAttempts{remedy: status.GrantPermission, problem: lackedPermission, since: time.Now()}}
-	c.restarter.backlogs.waiting = make(map[names.WorkloadRef]backlog)
 	for i := range 10_000 {
 		ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "a", Name: fmt.Sprint(i)}
-		c.restarter.backlogs.waiting[ref] = lost
+		waiting.waiting[ref] = lost
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		c.lostPermissions("")
+		lostPermissions("", waiting, none)
 	}
 }

@@ -212,7 +212,7 @@ func TestALaterEditOfTheSameKeyDoesNotShortenAWaitAfterATakeover(t *testing.T) {
 func TestAWorkloadThatWasEnabledLongAfterAnEditWaitsSinceTheTakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
-		w.controller.leading.Store(false)
+		w.controller.role.leading.Store(false)
 		web := w.deployments["a/web"].DeepCopy()
 		off := web.DeepCopy()
 		delete(off.Annotations, annotation.EnabledAnnotation)

@@ -192,22 +192,21 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 	app.ObjectMeta, app.Spec.Selector, app.Spec.Template = d.ObjectMeta, d.Spec.Selector, d.Spec.Template
 	app.Namespace, app.Name = "ns", "app"
 	server := &madeUpServer{workload: app}
-	c, err := New(Options{
+	recorder := record.NewFakeRecorder(10)
+	recorder.IncludeObject = true
+	c, err := newControllerWith(Options{
 		API: &rest.Config{Host: "http://api", Transport: server}, QPS: 1e6, Burst: 1e6, Configs: []names.ConfigKind{names.ConfigMap}, Log: slog.New(slog.DiscardHandler),
-	})
+	}, recorder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	c.gate.setHaltsTried()
 	c.gate.setHaltsKnown(true)
 	t.Cleanup(c.events.Shutdown)
-	recorder := record.NewFakeRecorder(10)
-	recorder.IncludeObject = true
-	c.recorder, c.restarter.events = recorder, recorder
 	c.restarter.knowsConfigs = func(string) bool { return true }
 	var watches []string
 	watching := make(map[string]*resourceWatch)
-	for _, w := range c.watches {
+	for _, w := range c.watches.all {
 		watches = append(watches, w.Status().Resource)
 		watching[w.Status().Resource] = w
 	}

@@ -24,8 +24,8 @@ func BenchmarkOverviewOfLargeWorkloadsThatLackAConfig(b *testing.B) {
 		w.deployments[name] = d
 		w.show("deployments", d)
 		ref := deploymentNamed(name)
-		w.controller.absences.put(ref, "configmap/gone does not exist", w.controller.absences.began)
-		w.controller.judgeRest(w.controller.catalog.Workload(ref), w.controller.absences.began)
+		w.controller.absences.put(ref, "configmap/gone does not exist", w.controller.role.began)
+		w.controller.resting.judge(w.controller.catalog.Workload(ref), w.controller.role.began)
 	}
 	for namespace := range 5 {
 		for i := range maxNotedOf {

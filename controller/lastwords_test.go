@@ -25,7 +25,7 @@ func twoLeaders(t *testing.T, names ...string) (leader, standby *world) {
 	standby = gradual(t, names...)
 	time.Sleep(time.Second) // so that no record seems to be its own
 	leader = gradual(t, names...)
-	standby.controller.leading.Store(false)
+	standby.controller.role.leading.Store(false)
 	list(standby, "configmaps", standby.configMaps)
 	list(standby, "deployments", leader.deployments)
 	time.Sleep(time.Minute)
@@ -393,7 +393,7 @@ func TestAWrongResumeIsToldByTheNextLeader(t *testing.T) {
 		if events := heard(); len(events) != 1 || !strings.Contains(events[0], id) {
 			t.Errorf("the Events are %q", events)
 		}
-		if noted := standby.controller.mistakes.size(); noted != 1 {
+		if noted := standby.controller.mistakes.known.size(); noted != 1 {
 			t.Errorf("%d are noted", noted)
 		}
 		standby.annotate("a/c", annotation.ResumeAnnotation, id)
@@ -429,7 +429,7 @@ func TestAWrongResumeIsToldAlsoIfTheHaltsAreReadAfterTheMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
 		list(w, "configmaps", w.configMaps)
-		w.controller.leading.Store(false)
+		w.controller.role.leading.Store(false)
 		w.controller.gate.reset()
 		w.annotate("a/c", annotation.ResumeAnnotation, "wrong")
 		w.show("configmaps", w.configMaps["a/c"])

@@ -134,7 +134,7 @@ func TestARestartThatFailsBetweenTwoLeadersHaltsTheOthers(t *testing.T) {
 		leader, next := gradual(t, "a/web"), gradual(t, "a/web")
 		next.deployments, next.version = leader.deployments, 1000
 		list(next, "deployments", next.deployments)
-		next.controller.leading.Store(false)
+		next.controller.role.leading.Store(false)
 		time.Sleep(time.Minute)
 		editedUnder(leader, next)
 		time.Sleep(10*time.Minute + 10*time.Second)
@@ -178,7 +178,7 @@ func TestANewLeaderKnowsSinceWhenAHaltHoldsAndDoesNotReportTheFailureAgain(t *te
 		leader, next := gradual(t, "a/web", "a/other"), gradual(t, "a/web", "a/other")
 		next.deployments, next.version = leader.deployments, 1000
 		list(next, "deployments", next.deployments)
-		next.controller.leading.Store(false)
+		next.controller.role.leading.Store(false)
 		time.Sleep(time.Minute)
 		editedUnder(leader, next)
 		broken := leader.restarted()[0]

@@ -16,14 +16,14 @@ import (
 // restarted (see [Controller.noteUnusable]), and those that are left alone after an internal error.
 
 // standingAlone returns how a workload is that is left alone, and false if it is not.
-func (c *Controller) standingAlone(ref names.WorkloadRef) (s standing, isAlone bool) {
+func (b *board) standingAlone(ref names.WorkloadRef) (s standing, isAlone bool) {
 	s = standing{ref: ref, state: status.LeftAlone}
-	w := c.catalog.Workload(ref)
-	unusable, isUnusable := c.unusable.find(ref.Namespace, ref)
-	broken, isBroken := c.quarantine.Since(nameOfWorkload(ref), quarantine.Intake, quarantine.Queue, quarantine.Decision)
+	w := b.catalog.Workload(ref)
+	unusable, isUnusable := b.unusable.known.find(ref.Namespace, ref)
+	broken, isBroken := b.quarantine.Since(nameOfWorkload(ref), quarantine.Intake, quarantine.Queue, quarantine.Decision)
 	switch {
 	case w != nil && w.Excess != workload.NoExcess:
-		began, _ := c.unsettled.find(ref.Namespace, ref)
+		began, _ := b.resting.unsettled.find(ref.Namespace, ref)
 		s.since, s.atLeast, s.by.text = began.Since, began.AtLeast, strings.TrimPrefix(tooManyReferences(w), status.NotRestarted)
 	case isUnusable && unusable.text == "": // too many of its namespace are
 		s.by.text = "it cannot be restarted, and its Event " + reasonNotSupported + " says why"
@@ -38,24 +38,24 @@ func (c *Controller) standingAlone(ref names.WorkloadRef) (s standing, isAlone b
 }
 
 // addAlone adds the workloads that are left alone. A workload may be so for several reasons, and counts once.
-func (c *Controller) addAlone(l entryLists) {
+func (b *board) addAlone(l entryLists) {
 	add := func(ref names.WorkloadRef) {
-		if s, isAlone := c.standingAlone(ref); isAlone {
+		if s, isAlone := b.standingAlone(ref); isAlone {
 			l.of[status.LeftAlone].Add(s)
 		}
 	}
-	for _, ref := range c.unsettled.those(l.namespace) {
+	for _, ref := range b.resting.unsettled.those(l.namespace) {
 		add(ref)
 	}
-	for _, ref := range c.unusable.those(l.namespace) {
-		if _, isKnown := c.unsettled.find(ref.Namespace, ref); !isKnown {
+	for _, ref := range b.unusable.known.those(l.namespace) {
+		if _, isKnown := b.resting.unsettled.find(ref.Namespace, ref); !isKnown {
 			add(ref)
 		}
 	}
-	for _, o := range c.quarantine.Objects() {
-		ref, isWorkload := c.workloadNamed(o)
-		_, isUnsettled := c.unsettled.find(ref.Namespace, ref)
-		_, isUnusable := c.unusable.find(ref.Namespace, ref)
+	for _, o := range b.quarantine.Objects() {
+		ref, isWorkload := workloadIn(b.kinds, o)
+		_, isUnsettled := b.resting.unsettled.find(ref.Namespace, ref)
+		_, isUnusable := b.unusable.known.find(ref.Namespace, ref)
 		if isWorkload && isInside(l.namespace, o.Namespace) && !isUnsettled && !isUnusable {
 			add(ref)
 		}
@@ -63,13 +63,13 @@ func (c *Controller) addAlone(l entryLists) {
 }
 
 // explainUnknown explains a workload that the catalog does not have; nil if it is not left alone either.
-func (c *Controller) explainUnknown(ref names.WorkloadRef, now time.Time) *status.Workload {
-	s, isAlone := c.standingAlone(ref)
+func (b *board) explainUnknown(ref names.WorkloadRef, now time.Time) *status.Workload {
+	s, isAlone := b.standingAlone(ref)
 	if !isAlone {
 		return nil
 	}
 	return &status.Workload{
-		Time: now.UTC(), Entry: c.entry(s), EnabledBy: c.optIns.enabledBy(ref), Reads: status.List[status.Seen]{Items: []status.Seen{}}, Holds: status.List[status.Hold]{Items: []status.Hold{}},
+		Time: now.UTC(), Entry: b.entry(s), EnabledBy: b.optIns.enabledBy(ref), Reads: status.List[status.Seen]{Items: []status.Seen{}}, Holds: status.List[status.Hold]{Items: []status.Hold{}},
 		Decision: status.Decision{Outcome: string(decide.Keep), Reason: "no config change restarts it"},
 	}
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -26,7 +25,7 @@ type lostPermission struct {
 
 // lostPermissions says for which permissions workloads of a namespace, or of all if it is empty, wait. An attempt that
 // succeeds forgets it.
-func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
+func lostPermissions(namespace string, waiting *backlogs, evicting *evictions) (gaps []status.Gap) {
 	var lost []lostPermission
 	note := func(ref names.WorkloadRef, found lostPermission) {
 		if !isInside(namespace, ref.Namespace) {
@@ -41,7 +40,7 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 		lost[i].waiting++
 		lost[i].isSeen = lost[i].isSeen || found.isSeen
 	}
-	c.restarter.backlogs.each(func(ref names.WorkloadRef, w backlog) {
+	waiting.each(func(ref names.WorkloadRef, w backlog) {
 		if w.failure.remedy == status.GrantPermission {
 			found := lostPermission{verb: "restart", isSeen: !w.failure.next.IsZero(), kind: ref.Kind, since: w.failure.since, atLeast: w.isInherited || w.atLeast, why: w.failure.problem}
 			if errors.Is(w.failure.record, errOnlyRecord) {
@@ -50,7 +49,7 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 			note(ref, found)
 		}
 	})
-	c.evictor.each(func(ref names.WorkloadRef, row eviction) {
+	evicting.each(func(ref names.WorkloadRef, row eviction) {
 		if row.wait.remedy == status.GrantPermission {
 			note(ref, lostPermission{verb: "replace the pods of", isSeen: true, kind: ref.Kind, since: row.wait.since, why: row.wait.text})
 		}
@@ -64,38 +63,4 @@ func (c *Controller) lostPermissions(namespace string) (gaps []status.Gap) {
 		})
 	}
 	return gaps
-}
-
-// lackSignal has an element once a refusal for lack of a permission has begun. Nil takes none.
-type lackSignal chan struct{}
-
-// note puts the element there. It does not wait for anybody to take it.
-func (s lackSignal) note() {
-	select {
-	case s <- struct{}{}:
-	default:
-	}
-}
-
-// Refused returns a channel that has an element once a workload, or the ConfigMap of halts, has begun to be refused for lack of a
-// permission, which may have been lost since it was checked. There is none for each attempt that is refused again.
-func (c *Controller) Refused() <-chan struct{} { return c.refused }
-
-// TryRefused makes everything be tried again that was refused for lack of a permission in the namespaces in which the given ones
-// have been granted. Otherwise each would wait for its own turn to try again.
-func (c *Controller) TryRefused(granted []apiclient.Permission) {
-	if !c.leading.Load() {
-		return
-	}
-	namespaces := make(map[string]bool)
-	for i := range granted {
-		namespaces[granted[i].Namespace] = true
-	}
-	lacking, over := c.restarter.backlogs.takeLacking(granted)
-	c.gate.forgetRefusals(over)
-	for _, ref := range lacking {
-		c.restarter.queue.Add(ref, names.ConfigRef{})
-	}
-	c.evictor.tryRefused(namespaces)
-	c.halts.wakeUp() // the ConfigMap of halts may have been refused
 }

@@ -226,3 +226,7 @@ func TestThatARefusalForLackOfAPermissionBeginsIsNotedOnce(t *testing.T) {
 		requireNoted(fmt.Sprintf("attempt %d at an eviction", i), want)
 	}
 }
+
+func (c *Controller) lostPermissions(namespace string) []status.Gap {
+	return lostPermissions(namespace, c.restarter.backlogs, c.evictor.evictions)
+}

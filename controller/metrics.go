@@ -15,7 +15,7 @@ import (
 const namespace = "deployment_restart_controller"
 
 // metrics holds what the controller counts as it works. Metrics that follow from
-// its state are computed for each scrape; see [Controller.Collect].
+// its state are computed for each scrape; see [board.Collect].
 type metrics struct {
 	resourceVersions  prometheus.Counter
 	annotationUpdates prometheus.Counter
@@ -128,8 +128,8 @@ var (
 )
 
 // Describe implements prometheus.Collector.
-func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
-	for _, collector := range c.metrics.collectors() {
+func (b *board) Describe(descs chan<- *prometheus.Desc) {
+	for _, collector := range b.metrics.collectors() {
 		collector.Describe(descs)
 	}
 	for _, desc := range []*prometheus.Desc{
@@ -140,21 +140,21 @@ func (c *Controller) Describe(descs chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector.
-func (c *Controller) Collect(samples chan<- prometheus.Metric) {
-	for _, collector := range c.metrics.collectors() {
+func (b *board) Collect(samples chan<- prometheus.Metric) {
+	for _, collector := range b.metrics.collectors() {
 		collector.Collect(samples)
 	}
 	gauge := series.Gauges(samples)
-	configs, workloads := c.catalog.Size()
+	configs, workloads := b.catalog.Size()
 	gauge(configsDesc, float64(configs))
 	gauge(workloadsDesc, float64(workloads))
-	gauge(changesWaitingDesc, float64(c.changes.Len()))
-	for _, s := range c.staleness.samples() {
+	gauge(changesWaitingDesc, float64(b.changes.Len()))
+	for _, s := range b.staleness.samples() {
 		gauge(staleDesc, s.Value, s.Label)
 	}
 	now := time.Now()
-	load := c.restarter.Load(now)
-	c.staleness.addForgotten(load.waits, now)
+	load := b.restarter.Load(now)
+	b.staleness.addForgotten(load.waits, now)
 	for _, s := range longestWaits(load.waits) {
 		gauge(longestWaitDesc, s.Value, s.Label)
 	}
@@ -164,17 +164,17 @@ func (c *Controller) Collect(samples chan<- prometheus.Metric) {
 	}
 	gauge(queueDepthDesc, float64(load.queued))
 	gauge(slowDesc, float64(load.slow))
-	gauge(leftAloneDesc, float64(c.quarantine.Len()))
-	gauge(lackingDesc, float64(c.absences.of.size()))
-	gauge(unusableDesc, float64(c.mistakesIn("").Total))
-	gauge(leaderDesc, series.Bool(c.leading.Load() && !c.options.DryRun))
-	c.gate.collect(gauge)
-	c.evictor.collect(gauge)
+	gauge(leftAloneDesc, float64(b.quarantine.Len()))
+	gauge(lackingDesc, float64(b.absences.of.size()))
+	gauge(unusableDesc, float64(b.mistakes.in("").Total))
+	gauge(leaderDesc, series.Bool(b.role.acts()))
+	b.gate.collect(gauge)
+	b.evictions.collect(gauge)
 	for _, s := range series.Largest(load.exposed, namedNamespaces, func(a, b float64) float64 { return a + b }) {
 		of, reason, _ := strings.Cut(s.Label, "/")
 		gauge(exposedDesc, s.Value, of, cmp.Or(reason, series.Other))
 	}
-	for _, w := range c.watches {
+	for _, w := range b.watches.all {
 		status := w.Status()
 		if status.Missing {
 			continue

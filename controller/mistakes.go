@@ -2,6 +2,7 @@ package controller
 
 import (
 	"cmp"
+	"log/slog"
 	"slices"
 	"strings"
 	"time"
@@ -9,9 +10,11 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -45,90 +48,101 @@ func newMistake(uid types.UID, text string) *mistake {
 	return &mistake{uid: uid, text: text}
 }
 
-// mistakeOf returns what a person has got wrong on an object, nil if nothing, as nearly always. It is the only place that
+// mistakes are what people got wrong, by objects without resource versions. A Namespace is in itself.
+type mistakes struct {
+	known     noted[quarantine.Object, mistake]
+	gate      *gatekeeper
+	restarter *restarter
+	rules     *optin.Rules
+	role      *role
+	events    record.EventRecorder
+	log       *slog.Logger
+}
+
+// of returns what a person has got wrong on an object, nil if nothing, as nearly always. It is the only place that
 // decides that. The object must have been taken in.
-func (c *Controller) mistakeOf(o *observation) *mistake {
+func (a *mistakes) of(o *observation) *mistake {
 	var found mistake
 	if o.mistake != nil {
 		found = *o.mistake
 	}
 	switch {
-	case o.config != nil && o.config.Policy != nil && !c.optIns.rules.Ignores(o.config.Ref.Namespace):
-		found.text, found.resume = joinProblems(found.text, c.gate.problemOfConfig(o.config.Policy)), o.config.Policy.Resume
+	case o.config != nil && o.config.Policy != nil && !a.rules.Ignores(o.config.Ref.Namespace):
+		found.text, found.resume = joinProblems(found.text, a.gate.problemOfConfig(o.config.Policy)), o.config.Policy.Resume
 	case o.workload != nil && o.workload.workload != nil:
-		found.uid, found.text = o.workload.workload.UID, joinProblems(found.text, c.problemOfValues(o.workload.workload))
+		found.uid, found.text = o.workload.workload.UID, joinProblems(found.text, a.problemOfValues(o.workload.workload))
 	}
 	found.text = brief.Text(found.text)
-	if c.describe(o.name(), found) == "" && (found.resume == "" || c.knowsHalts()) {
+	if a.describe(o.name(), found) == "" && (found.resume == "" || a.knowsHalts()) {
 		return nil
 	}
 	return &found
 }
 
 // knowsHalts reports whether it is known which halts there are. A standby never knows.
-func (c *Controller) knowsHalts() bool {
-	_, knows := c.gate.knowsOfHalts()
-	return c.options.DryRun || knows && c.leading.Load()
+func (a *mistakes) knowsHalts() bool {
+	_, knows := a.gate.knowsOfHalts()
+	return a.role.dryRun || knows && a.role.leads()
 }
 
 // judgeResumes reports, once it is known which halts there are, which ids end none of them, and forgets the others.
-func (c *Controller) judgeResumes() {
-	for object, known := range c.mistakes.all() {
-		switch text := c.describe(object, known); {
+func (a *mistakes) judgeResumes() {
+	for object, known := range a.known.all() {
+		switch text := a.describe(object, known); {
 		case known.resume == "":
 		case text == "":
-			c.mistakes.drop(place(object), object)
+			a.known.drop(place(object), object)
 		case text != known.text: // otherwise it was reported before
-			c.reportMistake(object, known)
+			a.report(object, known)
 		}
 	}
 }
 
 // problemOfValues describes which values of a workload's annotations cannot be used, empty if there are none.
-func (c *Controller) problemOfValues(w *workload.Workload) string {
-	return joinProblems(w.GraceProblem(c.restarter.gracePeriod(w).String()), c.gate.problemOf(w), c.restarter.unwatched(w))
+func (a *mistakes) problemOfValues(w *workload.Workload) string {
+	return joinProblems(w.GraceProblem(a.restarter.gracePeriod(w).String()), a.gate.problemOf(w), a.restarter.unwatched(w))
 }
 
 // describe describes a mistake on an object; empty if it is none now.
-func (c *Controller) describe(object quarantine.Object, m mistake) string {
+func (a *mistakes) describe(object quarantine.Object, m mistake) string {
 	if m.resume == "" {
 		return m.text
 	}
 	ref, _ := names.ParseConfigRef(object.String())
-	return brief.Text(joinProblems(m.text, c.gate.problemOfResume(ref, m.resume)))
+	return brief.Text(joinProblems(m.text, a.gate.problemOfResume(ref, m.resume)))
 }
 
 // place returns the namespace whose owner made a mistake on an object: a Namespace is in itself.
 func place(object quarantine.Object) string { return cmp.Or(object.Namespace, object.Name) }
 
-// MistakeOn returns what a person has got wrong on an object with a name such as "deployment/namespace/name", nil if nothing is
+// OnWorkload returns what a person has got wrong on an object with a name such as "deployment/namespace/name", nil if nothing is
 // known of it.
-func (c *Controller) MistakeOn(name string) *status.Mistake {
+func (a *mistakes) OnWorkload(name string) *status.Mistake {
 	if ref, isWorkload := names.ParseWorkloadRef(name); isWorkload {
-		return c.mistakeOn(nameOfWorkload(ref))
+		return a.on(nameOfWorkload(ref))
 	}
 	return nil
 }
 
-func (c *Controller) mistakeOn(object quarantine.Object) *status.Mistake {
-	known, _ := c.mistakes.find(place(object), object)
-	return c.shownMistake(object, known)
+func (a *mistakes) on(object quarantine.Object) *status.Mistake {
+	known, _ := a.known.find(place(object), object)
+	return a.shown(object, known)
 }
 
-// shownMistake returns a mistake for people, nil if it is none now.
-func (c *Controller) shownMistake(object quarantine.Object, m mistake) *status.Mistake {
-	text := c.describe(object, m)
+// shown returns a mistake for people, nil if it is none now.
+func (a *mistakes) shown(object quarantine.Object, m mistake) *status.Mistake {
+	text := a.describe(object, m)
 	if text == "" {
 		return nil
 	}
 	return &status.Mistake{Object: object.String(), Problem: text, Beginning: status.Beginning{Since: m.since.UTC(), AtLeast: m.atLeast}}
 }
 
-// mistakesIn returns the first mistakes of a namespace, or of all if it is empty, for people.
-func (c *Controller) mistakesIn(namespace string) status.List[status.Mistake] {
+// in returns the first mistakes of a namespace, or of all if it is empty, for people.
+func (a *mistakes) in(namespace string) status.List[status.Mistake] {
 	first := status.NewShortlist(compareMistakes)
-	c.mistakes.each(namespace, func(object quarantine.Object, known mistake) {
-		if m := c.shownMistake(object, known); m != nil {
+	a.known.each(namespace, func(object quarantine.Object, known mistake) {
+		if m := a.shown(object, known); m != nil {
 			first.Add(*m)
 		}
 	})
@@ -137,19 +151,19 @@ func (c *Controller) mistakesIn(namespace string) status.List[status.Mistake] {
 
 func compareMistakes(a, b status.Mistake) int { return cmp.Compare(a.Object, b.Object) }
 
-// mistakesAbout returns the mistakes on a workload, on the configs of its namespace that it reads, and on its Namespace. Its own
+// about returns the mistakes on a workload, on the configs of its namespace that it reads, and on its Namespace. Its own
 // come first, even if too many of the namespace are known to keep them.
-func (c *Controller) mistakesAbout(view *catalog.View) (mistakes []status.Mistake) {
-	c.mistakes.each(view.Workload.Ref.Namespace, func(object quarantine.Object, known mistake) {
+func (a *mistakes) about(view *catalog.View) (mistakes []status.Mistake) {
+	a.known.each(view.Workload.Ref.Namespace, func(object quarantine.Object, known mistake) {
 		if ref, isConfig := names.ParseConfigRef(object.String()); isConfig && view.Configs[ref] != nil || object.Namespace == "" {
-			if m := c.shownMistake(object, known); m != nil {
+			if m := a.shown(object, known); m != nil {
 				mistakes = append(mistakes, *m)
 			}
 		}
 	})
 	slices.SortFunc(mistakes, compareMistakes)
-	own := c.mistakeOn(nameOfWorkload(view.Workload.Ref))
-	if text := brief.Text(c.problemOfValues(view.Workload)); own == nil && text != "" {
+	own := a.on(nameOfWorkload(view.Workload.Ref))
+	if text := brief.Text(a.problemOfValues(view.Workload)); own == nil && text != "" {
 		own = &status.Mistake{Object: view.Workload.Ref.String(), Problem: text}
 	}
 	if own != nil {
@@ -158,16 +172,16 @@ func (c *Controller) mistakesAbout(view *catalog.View) (mistakes []status.Mistak
 	return mistakes
 }
 
-// noteMistake takes in what a person has got wrong on an object that exists, nil if nothing, and reports it, or its end, if it
+// note takes in what a person has got wrong on an object that exists, nil if nothing, and reports it, or its end, if it
 // is news. It is listed if no event shows when it came to be.
-func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isListed bool) {
+func (a *mistakes) note(object quarantine.Object, found *mistake, isListed bool) {
 	object.ResourceVersion = ""
-	known, wasFound := c.mistakes.find(place(object), object)
+	known, wasFound := a.known.find(place(object), object)
 	if found == nil {
 		// An id that ended no halt was a mistake also if no halt is left.
-		if c.mistakes.drop(place(object), object); c.leading.Load() && wasFound && (known.text != "" || c.knowsHalts()) {
-			c.log.Info("all annotations and labels can be used again", "object", object.String())
-			c.eventMistake(object, known.uid, corev1.EventTypeNormal, "nothing is wrong with its annotations and labels any more")
+		if a.known.drop(place(object), object); a.role.leads() && wasFound && (known.text != "" || a.knowsHalts()) {
+			a.log.Info("all annotations and labels can be used again", "object", object.String())
+			a.event(object, known.uid, corev1.EventTypeNormal, "nothing is wrong with its annotations and labels any more")
 		}
 		return
 	}
@@ -177,57 +191,57 @@ func (c *Controller) noteMistake(object quarantine.Object, found *mistake, isLis
 	if found.since, found.atLeast = time.Now(), isListed; found.shares(&known) {
 		found.since, found.atLeast = known.since, known.atLeast
 	}
-	if c.mistakes.put(place(object), object, *found) && c.leading.Load() {
-		c.reportMistake(object, *found)
+	if a.known.put(place(object), object, *found) && a.role.leads() {
+		a.report(object, *found)
 	}
 }
 
-// forgetMistake forgets what is wrong with an object that is gone.
-func (c *Controller) forgetMistake(object quarantine.Object) {
+// forget forgets what is wrong with an object that is gone.
+func (a *mistakes) forget(object quarantine.Object) {
 	object.ResourceVersion = ""
-	c.mistakes.drop(place(object), object)
+	a.known.drop(place(object), object)
 }
 
-// listMistakes takes in the mistakes of all objects of a kind in a namespace, or in all namespaces.
-func (c *Controller) listMistakes(kind schema.GroupVersionKind, namespace string, all []*observation) {
+// list takes in the mistakes of all objects of a kind in a namespace, or in all namespaces.
+func (a *mistakes) list(kind schema.GroupVersionKind, namespace string, all []*observation) {
 	listed := make(map[quarantine.Object]*mistake)
 	for _, o := range all {
 		object := o.name()
 		object.ResourceVersion = ""
-		if m := c.mistakeOf(o); m != nil {
+		if m := a.of(o); m != nil {
 			listed[object] = m
 		} else {
-			c.noteMistake(object, nil, true)
+			a.note(object, nil, true)
 		}
 	}
-	c.mistakes.dropAll(namespace, func(object quarantine.Object) bool {
+	a.known.dropAll(namespace, func(object quarantine.Object) bool {
 		_, isListed := listed[object]
 		return object.Kind == kind && !isListed
 	})
 	for object, m := range listed {
-		c.noteMistake(object, m, true)
+		a.note(object, m, true)
 	}
 }
 
-// reportMistakes reports, as at the start of a leader, the mistakes that were noticed before. The API server has the Events
+// reportAll reports, as at the start of a leader, the mistakes that were noticed before. The API server has the Events
 // of a former leader for a while, and then these are not created again.
-func (c *Controller) reportMistakes() {
-	for object, known := range c.mistakes.all() {
-		c.reportMistake(object, known)
+func (a *mistakes) reportAll() {
+	for object, known := range a.known.all() {
+		a.report(object, known)
 	}
 }
 
-func (c *Controller) reportMistake(object quarantine.Object, m mistake) {
-	text := c.describe(object, m)
+func (a *mistakes) report(object quarantine.Object, m mistake) {
+	text := a.describe(object, m)
 	if text == "" {
 		return
 	}
-	c.log.Warn("an annotation or a label cannot be used", "object", object.String(), "problem", text)
-	c.eventMistake(object, m.uid, corev1.EventTypeWarning, text)
+	a.log.Warn("an annotation or a label cannot be used", "object", object.String(), "problem", text)
+	a.event(object, m.uid, corev1.EventTypeWarning, text)
 }
 
-func (c *Controller) eventMistake(object quarantine.Object, uid types.UID, eventType, text string) {
+func (a *mistakes) event(object quarantine.Object, uid types.UID, eventType, text string) {
 	reference := object.Reference()
 	reference.UID, reference.Namespace = uid, place(object) // where those look who made it
-	c.recorder.Event(reference, eventType, reasonInvalid, text)
+	a.events.Event(reference, eventType, reasonInvalid, text)
 }

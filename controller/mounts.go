@@ -10,23 +10,7 @@ import (
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
-	"kubernetes-deployment-restart-controller/internal/watch"
 )
-
-// watchMounts watches what the Secrets Store CSI driver reports of the volumes that it has mounted.
-func (c *Controller) watchMounts(clients *apiclient.Clients) error {
-	connected, err := clients.Custom(custom.MountKind.GroupVersion(), custom.NewObject)
-	if err != nil {
-		return fmt.Errorf("make clients of %s: %w", custom.MountResource, err)
-	}
-	for _, namespace := range apiclient.NamespacesOrAll(c.options.Namespaces) {
-		c.addWatch(&resourceWatch{mounts: true, namespace: namespace}, watch.Options[*observation]{
-			Resource: custom.MountResource, Kind: custom.MountKind, Client: connected.Watch, Reduce: reduceMount,
-			NewPage: func() apiclient.Page { return &custom.List{} }, MayBeMissing: true,
-		})
-	}
-	return nil
-}
 
 // mountPermissions returns the permissions to watch mounts.
 func mountPermissions() []apiclient.Permission {
@@ -52,34 +36,34 @@ func reduceMount(object any) (*observation, error) {
 }
 
 // observeMount takes in a mount that is new or has changed.
-func (c *Controller) observeMount(mount *content.Mount) {
-	if c.optIns.rules.Ignores(mount.Class.Namespace) {
+func (in *intake) observeMount(mount *content.Mount) {
+	if in.optIns.rules.Ignores(mount.Class.Namespace) {
 		return
 	}
 	now := time.Now()
-	if c.catalog.ObserveMount(*mount, now) {
-		c.configChanged(mount.Class, now)
+	if in.catalog.ObserveMount(*mount, now) {
+		in.configChanged(mount.Class, now)
 	}
 }
 
 // listMounts takes in all mounts of a namespace, or of all namespaces.
-func (c *Controller) listMounts(namespace string, all []*observation, first bool) {
+func (in *intake) listMounts(namespace string, all []*observation, first bool) {
 	mounts := make([]*content.Mount, 0, len(all))
 	for _, o := range all {
-		if !c.optIns.rules.Ignores(o.mount.Class.Namespace) {
+		if !in.optIns.rules.Ignores(o.mount.Class.Namespace) {
 			mounts = append(mounts, o.mount)
 		}
 	}
 	now, changed := time.Now(), make(map[names.ConfigRef]struct{})
-	c.catalog.ListMounts(namespace, mounts, now, first, func(class names.ConfigRef) { changed[class] = struct{}{} })
+	in.catalog.ListMounts(namespace, mounts, now, first, func(class names.ConfigRef) { changed[class] = struct{}{} })
 	for class := range changed {
-		c.quarantine.Try(quarantine.Queue, nameOfConfig(class), func() { c.configChanged(class, now) })
+		in.quarantine.Try(quarantine.Queue, nameOfConfig(class), func() { in.configChanged(class, now) })
 	}
 }
 
 // knowMounts reports whether all mounts of a namespace have been listed once, or are not watched.
-func (all watches) knowMounts(namespace string) bool {
-	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
+func (all *watches) knowMounts(namespace string) bool {
+	return !slices.ContainsFunc(all.all, func(w *resourceWatch) bool {
 		return w.mounts && w.shows(namespace) && !w.Status().Synced
 	})
 }

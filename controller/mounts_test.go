@@ -37,7 +37,8 @@ func newMountingWorld(t *testing.T, options Options) *mountingWorld {
 	w := &mountingWorld{log: &bytes.Buffer{}, events: record.NewFakeRecorder(100)}
 	options.Log = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.world = newWorldOf(t, options)
-	w.controller.recorder, w.controller.restarter.events = w.events, w.events
+	w.controller.recordOwn(w.events)
+	w.controller.restarter.events = w.events
 	w.pods = make(map[string][]corev1.Pod)
 	statuses := make(map[string]*custom.Object)
 	for _, name := range []string{"web", "api"} {
@@ -192,7 +193,7 @@ func TestADryRunReportsEachRotation(t *testing.T) {
 func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
 		c := w.controller
-		c.options.GracePeriod, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
+		c.intake.grace, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
 		c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 		c.gate.options = FanOutOptions{Gradual: true, Limit: 50}
 		c.gate.knowsWorkloads = func(string) bool { return true }
@@ -283,7 +284,7 @@ func TestAHaltOfAClassWaitsForTheListOfMounts(t *testing.T) {
 		if halts.knows(class) {
 			t.Error("it does not wait")
 		}
-		halts.knowsMounts = watches{}.knowMounts
+		halts.knowsMounts = (&watches{[]*resourceWatch{}}).knowMounts
 		if !halts.knows(class) {
 			t.Error("it waits although no mounts are watched")
 		}

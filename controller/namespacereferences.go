@@ -23,9 +23,17 @@ func compareNames(a, b names.WorkloadRef) int {
 
 // limit leaves out what is known of a workload that is left alone because its namespace has too many references.
 func (o *optIns) limit(w *workloadObservation) {
-	if w.workload != nil && w.workload.Excess == workload.NoExcess && o.shares.leaves(w.ref.Namespace, w.ref) {
+	if w.workload != nil && w.workload.Excess == workload.NoExcess && o.leaves(w.ref) {
 		w.workload = w.workload.LeftAlone()
 	}
+}
+
+// leaves reports whether a workload is left alone because its namespace has too many references.
+func (o *optIns) leaves(ref names.WorkloadRef) bool { return o.shares.leaves(ref.Namespace, ref) }
+
+// resize notes how much a workload takes, and returns which ones are left alone because of that, or no longer.
+func (o *optIns) resize(ref names.WorkloadRef, size int) (leave, readmit []names.WorkloadRef) {
+	return o.shares.put(ref.Namespace, ref, size)
 }
 
 // listSizes notes how much the workloads of a list take, all of a kind in a namespace or in all of them.
@@ -65,21 +73,21 @@ func (w *resourceWatch) buffer(reduced *workloadObservation) {
 
 // sharesChanged leaves workloads alone whose namespace has too many references now, and decides about those again that are
 // left alone no longer. The caller holds the lock of [optIns].
-func (c *Controller) sharesChanged(leave, readmit []names.WorkloadRef) {
+func (in *intake) sharesChanged(leave, readmit []names.WorkloadRef) {
 	for _, ref := range leave {
-		if w := c.optIns.candidates[ref.Namespace][ref]; w != nil {
-			c.optIns.limit(w)
+		if w := in.optIns.candidate(ref); w != nil {
+			in.optIns.limit(w)
 		}
-		if c.optIns.shares.leaves(ref.Namespace, ref) {
-			if left := c.catalog.LeaveAlone(ref); left != nil {
-				c.workloadChanged(left)
-				c.staleness.noteWorkload(ref)
+		if in.optIns.leaves(ref) {
+			if left := in.catalog.LeaveAlone(ref); left != nil {
+				in.workloadChanged(left)
+				in.unjudged.noteWorkload(ref)
 			}
 		}
 	}
 	for _, ref := range readmit {
-		if w := c.catalog.Workload(ref); w != nil && w.Excess == workload.NamespaceFull {
-			c.workloadChanged(w)
+		if w := in.catalog.Workload(ref); w != nil && w.Excess == workload.NamespaceFull {
+			in.workloadChanged(w)
 		}
 	}
 }
@@ -87,7 +95,7 @@ func (c *Controller) sharesChanged(leave, readmit []names.WorkloadRef) {
 // readmit reads a workload again that was left alone because its namespace had too many references, once it fits. If it
 // is gone, the watch is about to show that.
 func (r *restarter) readmit(ctx context.Context, ref names.WorkloadRef) error {
-	if w := r.catalog.Workload(ref); w == nil || w.Excess != workload.NamespaceFull || r.optIns.shares.leaves(ref.Namespace, ref) {
+	if w := r.catalog.Workload(ref); w == nil || w.Excess != workload.NamespaceFull || r.optIns.leaves(ref) {
 		return nil
 	}
 	found, err := r.workloads.get(ctx, ref)

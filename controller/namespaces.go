@@ -71,17 +71,32 @@ func (k namespaceKind) reduce(object any) (*observation, error) {
 
 // observeNamespace takes in a Namespace, and what that changes for its workloads. The watch showed it at the given
 // time, as far as it shows more than a list does; otherwise that is zero.
-func (c *Controller) observeNamespace(namespace *optin.Namespace, shown time.Time) {
-	c.takeNamespace(namespace, shown)
-	c.optIns.mu.Lock()
-	defer c.optIns.mu.Unlock()
-	c.optIns.selection.report(c.log, &c.optIns.rules)
+func (in *intake) observeNamespace(namespace *optin.Namespace, shown time.Time) {
+	in.takeNamespace(namespace, shown)
+	in.optIns.reportSelection(in.log)
 }
 
-func (c *Controller) takeNamespace(namespace *optin.Namespace, shown time.Time) {
-	if c.optIns.takeNamespace(namespace, shown) {
-		c.reconsider(namespace.Name)
+func (in *intake) takeNamespace(namespace *optin.Namespace, shown time.Time) {
+	if in.optIns.takeNamespace(namespace, shown) {
+		in.reconsider(namespace.Name)
 	}
+}
+
+// forgetNamespace takes in that a Namespace is gone, as its workloads are or soon will be.
+func (in *intake) forgetNamespace(name string) {
+	in.optIns.forgetNamespace(name)
+	in.optIns.reportSelection(in.log)
+}
+
+// listNamespaces takes in all Namespaces, or, unless it is empty, the only one of that name that is watched.
+func (in *intake) listNamespaces(only string, all []*observation) {
+	listed := make(map[string]struct{}, len(all))
+	for _, o := range all {
+		listed[o.namespace.Name] = struct{}{}
+		in.takeNamespace(o.namespace, time.Time{})
+	}
+	in.optIns.keepNamespaces(only, listed)
+	in.optIns.reportSelection(in.log)
 }
 
 // takeNamespace notes a Namespace, and reports whether it says something else about its workloads than before.
@@ -97,30 +112,30 @@ func (o *optIns) takeNamespace(namespace *optin.Namespace, shown time.Time) bool
 	return known == nil || known.Choice != namespace.Choice || known.IsSelected != namespace.IsSelected
 }
 
-// forgetNamespace takes in that a Namespace is gone, as its workloads are or soon will be.
-func (c *Controller) forgetNamespace(name string) {
-	c.optIns.mu.Lock()
-	defer c.optIns.mu.Unlock()
-	c.optIns.selection.count(c.optIns.namespaces[name], nil)
-	delete(c.optIns.namespaces, name)
-	c.optIns.selection.report(c.log, &c.optIns.rules)
+// forgetNamespace forgets a Namespace that is gone.
+func (o *optIns) forgetNamespace(name string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.selection.count(o.namespaces[name], nil)
+	delete(o.namespaces, name)
 }
 
-// listNamespaces takes in all Namespaces, or, unless it is empty, the only one of that name that is watched.
-func (c *Controller) listNamespaces(only string, all []*observation) {
-	listed := make(map[string]struct{}, len(all))
-	for _, o := range all {
-		listed[o.namespace.Name] = struct{}{}
-		c.takeNamespace(o.namespace, time.Time{})
-	}
-	c.optIns.mu.Lock()
-	defer c.optIns.mu.Unlock()
-	for name, namespace := range c.optIns.namespaces {
+// keepNamespaces forgets the Namespaces that a list of all does not have, or, unless it is empty, the only one of that name.
+func (o *optIns) keepNamespaces(only string, listed map[string]struct{}) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for name, namespace := range o.namespaces {
 		if _, isListed := listed[name]; !isListed && (only == "" || only == name) {
-			c.optIns.selection.count(namespace, nil)
-			delete(c.optIns.namespaces, name)
+			o.selection.count(namespace, nil)
+			delete(o.namespaces, name)
 		}
 	}
-	delete(c.optIns.selection.unlisted, only)
-	c.optIns.selection.report(c.log, &c.optIns.rules)
+	delete(o.selection.unlisted, only)
+}
+
+// reportSelection reports once that the selector of Namespaces selects none.
+func (o *optIns) reportSelection(log *slog.Logger) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.selection.report(log, &o.rules)
 }

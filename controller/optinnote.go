@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 )
@@ -73,24 +74,17 @@ func (o *optIns) learnSince(ctx context.Context, store *haltStore) error {
 	return nil
 }
 
-// relearnOptIns takes over from a former leader that may have noted the rules only after this process began to
-// watch, and since when they have applied to it, which was earlier.
-func (c *Controller) relearnOptIns(ctx context.Context) {
-	ctx, stop := context.WithTimeout(ctx, haltsPeriod)
-	defer stop()
-	before := c.optIns.appliesSince()
-	if err := c.optIns.learnSince(ctx, c.halts.store); err != nil {
-		c.log.Warn("cannot find out again since when workloads are enabled that have no annotation", "since", before, "error", err)
-	}
-	c.optIns.mu.Lock()
-	defer c.optIns.mu.Unlock()
-	if c.optIns.since.Equal(before) {
+// redate lets the catalog know since when its workloads count if the rules have applied since another time than before.
+func (o *optIns) redate(before time.Time, known *catalog.Catalog) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.since.Equal(before) {
 		return
 	}
-	for _, candidates := range c.optIns.candidates {
+	for _, candidates := range o.candidates {
 		for ref, w := range candidates {
-			if counting := c.optIns.counting(w); counting != nil {
-				c.catalog.Redate(ref, counting.OptedIn)
+			if counting := o.counting(w); counting != nil {
+				known.Redate(ref, counting.OptedIn)
 			}
 		}
 	}

@@ -20,8 +20,7 @@ type optIns struct {
 	set    string // of the namespaces that are watched
 	shares *shares[names.WorkloadRef]
 
-	// mu protects everything below. It is held from the decision whether a workload counts until the catalog has it, so that a
-	// Namespace that changes meanwhile affects the workload, too.
+	// mu protects everything below; see [optIns.Lock].
 	mu sync.Mutex
 	// since is when the rules began to apply; see [optin.Note].
 	since      time.Time
@@ -38,6 +37,18 @@ func newOptIns(rules optin.Rules, namespaces []string) *optIns {
 		namespaces: make(map[string]*optin.Namespace), selection: newSelection(namespaces),
 		candidates: make(map[string]map[names.WorkloadRef]*workloadObservation),
 	}
+}
+
+// Lock is held from the decision whether a workload counts until the catalog has it, so that a Namespace that changes meanwhile
+// affects the workload, too.
+func (o *optIns) Lock() { o.mu.Lock() }
+
+// Unlock ends what [optIns.Lock] begins.
+func (o *optIns) Unlock() { o.mu.Unlock() }
+
+// candidate returns what is known of a workload whose Namespace matters, nil if there is nothing. The caller holds the lock.
+func (o *optIns) candidate(ref names.WorkloadRef) *workloadObservation {
+	return o.candidates[ref.Namespace][ref]
 }
 
 // take notes a workload, and returns what the catalog is to keep of it; nil if it does not count. The caller
@@ -171,10 +182,10 @@ func (o *optIns) forgetListed(kind names.WorkloadKind, namespace string) {
 // reconsider asks for each workload of a namespace again whether it counts. One message reports what came of it:
 // a single write to the Namespace may affect any number of workloads. For the same reason the lock is held for one
 // workload at a time: the watches of all other namespaces need it, too.
-func (c *Controller) reconsider(namespace string) {
+func (in *intake) reconsider(namespace string) {
 	began, ended := 0, 0
-	for _, ref := range c.optIns.candidatesIn(namespace) {
-		isEnabled, wasEnabled := c.reconsiderOne(ref)
+	for _, ref := range in.optIns.candidatesIn(namespace) {
+		isEnabled, wasEnabled := in.reconsiderOne(ref)
 		switch {
 		case isEnabled && !wasEnabled:
 			began++
@@ -183,28 +194,28 @@ func (c *Controller) reconsider(namespace string) {
 		}
 	}
 	if began > 0 || ended > 0 {
-		c.log.Info("a namespace changed which of its workloads are enabled", "namespace", namespace, "enabled", began, "no_longer_enabled", ended)
+		in.log.Info("a namespace changed which of its workloads are enabled", "namespace", namespace, "enabled", began, "no_longer_enabled", ended)
 	}
 }
 
 // reconsiderOne asks for a workload again whether it counts, unless it is gone meanwhile.
-func (c *Controller) reconsiderOne(ref names.WorkloadRef) (isEnabled, wasEnabled bool) {
-	c.optIns.mu.Lock()
-	defer c.optIns.mu.Unlock()
-	w := c.optIns.candidates[ref.Namespace][ref]
+func (in *intake) reconsiderOne(ref names.WorkloadRef) (isEnabled, wasEnabled bool) {
+	in.optIns.Lock()
+	defer in.optIns.Unlock()
+	w := in.optIns.candidate(ref)
 	if w == nil {
 		return false, false
 	}
-	c.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() {
-		c.noteUnusable(w)
-		enabled := c.optIns.counting(w)
-		isEnabled, wasEnabled = enabled != nil, c.catalog.Workload(ref) != nil
+	in.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() {
+		in.unusable.note(w)
+		enabled := in.optIns.counting(w)
+		isEnabled, wasEnabled = enabled != nil, in.catalog.Workload(ref) != nil
 		switch {
 		case isEnabled && !wasEnabled:
-			c.observeEnabled(enabled)
+			in.observeEnabled(enabled)
 		case wasEnabled && !isEnabled:
-			c.catalog.ForgetWorkload(ref)
-			c.drop(ref)
+			in.catalog.ForgetWorkload(ref)
+			in.drop(ref)
 		}
 	})
 	return isEnabled, wasEnabled

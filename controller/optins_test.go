@@ -26,7 +26,7 @@ func ruled(t *testing.T, rules optin.Rules) *world {
 	t.Helper()
 	w := newWorldWith(t, rules)
 	c := w.controller
-	c.options.GracePeriod, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
+	c.intake.grace, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
 	c.gate.options = FanOutOptions{Limit: 50}
 	c.gate.knowsWorkloads = func(string) bool { return true }
 	c.beginToLead()
@@ -429,8 +429,8 @@ func BenchmarkTakeInAListOf10000Workloads(b *testing.B) {
 		all = append(all, o)
 	}
 	w.controller.beginToLead()
-	w.controller.listWorkloads(names.Deployment, "", all, 0)
+	w.controller.intake.listWorkloads(names.Deployment, "", all, 0)
 	for b.Loop() {
-		w.controller.listWorkloads(names.Deployment, "", all, 1)
+		w.controller.intake.listWorkloads(names.Deployment, "", all, 1)
 	}
 }

@@ -57,18 +57,18 @@ func (o *ownObject) gap(text string) (gap status.Gap, found bool) {
 
 // Gaps says which of its own objects the controller cannot use, and for which permissions workloads of a namespace, or of
 // all if it is empty, wait.
-func (c *Controller) Gaps(namespace string) (gaps []status.Gap) {
-	if gap, found := c.gate.haltsGap(); found {
+func (b *board) Gaps(namespace string) (gaps []status.Gap) {
+	if gap, found := b.gate.haltsGap(); found {
 		gaps = append(gaps, gap)
 	}
-	if gap, found := c.gate.unreadGap(); found {
+	if gap, found := b.gate.unreadGap(); found {
 		gaps = append(gaps, gap)
 	}
-	if gap, found := c.keys.object.gap("The controller cannot load the key of Secrets' checksums, so workloads that read Secrets wait, or are judged by when their pods started"); found {
+	if gap, found := b.keyObject.gap("The controller cannot load the key of Secrets' checksums, so workloads that read Secrets wait, or are judged by when their pods started"); found {
 		gaps = append(gaps, gap)
 	}
-	if gap, found := c.quarantineGap(namespace); found {
+	if gap, found := quarantineGap(namespace, b.quarantine); found {
 		gaps = append(gaps, gap)
 	}
-	return append(gaps, c.lostPermissions(namespace)...)
+	return append(gaps, lostPermissions(namespace, b.restarter.backlogs, b.evictions)...)
 }

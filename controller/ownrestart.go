@@ -20,13 +20,6 @@ import (
 // Restarts by eviction of workloads whose own controller replaces the pods if .spec.restartAt asks for it; see
 // [workload.OwnRestart]. The evictor counts the pods that are left, as always, but evicts none.
 
-// ownRestart is what the evictor knows of such a restart.
-type ownRestart struct {
-	asked    time.Time // the .spec.restartAt that this process has set, zero if it has set none
-	restored bool      // whether an Event has reported that somebody removed it
-	stood    time.Time // since when nothing but the workload's own controller keeps the next pod waiting; zero if something does
-}
-
 // ownPatience is for how long the workload's own controller may leave all pods alone before that is for a person. Argo
 // Rollouts looks every 30 seconds.
 const ownPatience = 2 * time.Minute

@@ -50,7 +50,7 @@ func TestAnotherProcessGoesOnWithARestartByArgoRollouts(t *testing.T) {
 		w.edit("2")
 		w.pass(6)
 		c := w.controller
-		c.leading.Store(false)
+		c.role.leading.Store(false)
 		c.evictor.forget(ofRollout)
 		c.deliveries.forget(ofRollout)
 		c.beginToLead()

@@ -36,8 +36,7 @@ type rolloutWorld struct {
 func newRolloutWorld(t *testing.T) *rolloutWorld {
 	w := &rolloutWorld{customWorld: newCustomWorld(t, "rollouts.v1alpha1.argoproj.io")}
 	c := w.controller
-	c.leading.Store(true)
-	c.evictor.events = c.recorder
+	c.role.leading.Store(true)
 	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	w.answer = w.replicaSets
 	for range 3 {

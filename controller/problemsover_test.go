@@ -46,7 +46,8 @@ func TestTheLastEventOnAWorkloadSaysThatWhatWasWrongIsOver(t *testing.T) {
 			w := ruled(t, optin.Rules{})
 			w.readsAgain()
 			recorder := record.NewFakeRecorder(1000)
-			w.controller.recorder, w.controller.restarter.events = recorder, recorder
+			w.controller.recordOwn(recorder)
+			w.controller.restarter.events = recorder
 			w.runsWith("a/web", []string{"c"})
 			told := func(eventType string, want int) {
 				t.Helper()

@@ -46,12 +46,11 @@ func newBombedController(t *testing.T, message, object string) (*Controller, *bo
 	t.Helper()
 	var log strings.Builder
 	b := &bomb{slog.NewTextHandler(&log, &slog.HandlerOptions{Level: slog.LevelDebug}), message, object}
-	c, err := New(Options{API: &rest.Config{Host: "http://api"}, QPS: 1, Burst: 1, DryRun: true, Log: slog.New(b)})
+	recorder := record.NewFakeRecorder(100)
+	c, err := newControllerWith(Options{API: &rest.Config{Host: "http://api"}, QPS: 1, Burst: 1, DryRun: true, Log: slog.New(b)}, recorder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	recorder := record.NewFakeRecorder(100)
-	c.recorder, c.restarter.events = recorder, recorder
 	c.restarter.knowsConfigs = func(string) bool { return true }
 	t.Cleanup(c.events.Shutdown)
 	return c, b, recorder, &log
@@ -91,7 +90,7 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	}
 	w := seenWorkload("web", "1")
 	w.workload.References = []template.Reference{{Config: config}}
-	c.listConfigs(names.ConfigMap, "", []*observation{observed("1", "1")}, true)
+	c.intake.listConfigs(names.ConfigMap, "", []*observation{observed("1", "1")}, true)
 	panics := func(list func()) {
 		if c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(names.ConfigMap).kind()}, list) {
 			t.Fatal("the list does not panic")
@@ -100,19 +99,19 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	bad := &observation{resourceVersion: "6"} // without a config
 
 	panics(func() {
-		c.catalog.ListWorkloads(names.Deployment, "", []*workload.Workload{w.workload, nil}, 0, func(names.WorkloadRef) { c.workloadChanged(w.workload) })
+		c.catalog.ListWorkloads(names.Deployment, "", []*workload.Workload{w.workload, nil}, 0, func(names.WorkloadRef) { c.intake.workloadChanged(w.workload) })
 	})
-	c.observe(&observation{resourceVersion: "1", workload: w})
-	c.listWorkloads(names.Deployment, "", []*observation{{workload: w}}, 0)
+	c.intake.observe(&observation{resourceVersion: "1", workload: w})
+	c.intake.listWorkloads(names.Deployment, "", []*observation{{workload: w}}, 0)
 	if !c.changes.HoldsAny(w.ref) {
 		t.Error("a workload that was listed before the one that panics is never decided about")
 	}
 	c.changes.Forget(w.ref) // it was decided about
 
 	edited := observed("2", "5")
-	panics(func() { c.listConfigs(names.ConfigMap, "", []*observation{edited, bad}, false) })
-	c.observe(edited)
-	c.listConfigs(names.ConfigMap, "", []*observation{edited}, false)
+	panics(func() { c.intake.listConfigs(names.ConfigMap, "", []*observation{edited, bad}, false) })
+	c.intake.observe(edited)
+	c.intake.listConfigs(names.ConfigMap, "", []*observation{edited}, false)
 	if !c.changes.HoldsAny(w.ref) {
 		t.Error("the edit of a config that was listed before the one that panics wakes no workload")
 	}
@@ -121,7 +120,7 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 func TestOnlyAWorkloadWhoseDecisionPanicsIsLeftAlone(t *testing.T) {
 	c, b, recorder, log := newBombedController(t, "would record", "deployment/ns/bad")
 	for _, name := range []string{"bad", "good"} {
-		c.observeWorkload(seenWorkload(name, "1"))
+		c.intake.observeWorkload(seenWorkload(name, "1"))
 		c.restarter.work(t.Context(), seenWorkload(name, "1").ref)
 	}
 	c.requirePanics(t, quarantine.Decision, 1, leftAlone)
@@ -142,16 +141,15 @@ func TestOnlyAWorkloadWhoseDecisionPanicsIsLeftAlone(t *testing.T) {
 func TestAWorkloadThatIsGoneIsNoLongerLeftAlone(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "would record", "deployment/ns/bad")
 	bad := seenWorkload("bad", "1")
-	c.observeWorkload(bad)
+	c.intake.observeWorkload(bad)
 	c.restarter.work(t.Context(), bad.ref)
 	c.requirePanics(t, quarantine.Decision, 1, leftAlone)
-	c.forget(&observation{workload: bad})
+	c.intake.forget(&observation{workload: bad})
 	c.requirePanics(t, quarantine.Decision, 1, "")
 }
 
 func TestAChangeThatCannotBeQueuedDoesNotHoldUpTheOthers(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "change is due", "deployment/ns/bad")
-	c.log = slog.New(slog.DiscardHandler)
 	for _, name := range []string{"bad", "good"} {
 		ref := seenWorkload(name, "1").ref
 		c.due(observedChange{Workload: ref, Subject: ref})
@@ -165,7 +163,7 @@ func TestAChangeThatCannotBeQueuedDoesNotHoldUpTheOthers(t *testing.T) {
 func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 	c, _, recorder, _ := newBombedController(t, "", "")
 	bad := seenWorkload("bad", "1")
-	c.observeWorkload(bad)
+	c.intake.observeWorkload(bad)
 	c.restarter.backlogs.noteDue(bad.ref, false, time.Unix(0, 0))
 	named := nameOfWorkload(bad.ref)
 	named.ResourceVersion = "2"
@@ -178,7 +176,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 	if events := eventsOf(recorder); len(events) != 1 {
 		t.Errorf("events: %q", events)
 	}
-	c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: named.Kind, Namespace: "ns", Name: "bad", ResourceVersion: "3"}, func() { c.observeWorkload(bad) })
+	c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: named.Kind, Namespace: "ns", Name: "bad", ResourceVersion: "3"}, func() { c.intake.observeWorkload(bad) })
 	c.requirePanics(t, quarantine.Intake, 1, "")
 	if !c.changes.Holds(bad.ref, bad.ref) {
 		t.Error("it is not decided about when it has changed")
@@ -189,7 +187,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 func TestTheChangesInAListAreQueuedExceptThoseThatPanic(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "workload changed", "deployment/ns/bad")
 	bad, good := seenWorkload("bad", "1"), seenWorkload("good", "1")
-	c.listWorkloads(names.Deployment, "", []*observation{{workload: bad}, {workload: good}}, 0)
+	c.intake.listWorkloads(names.Deployment, "", []*observation{{workload: bad}, {workload: good}}, 0)
 	if c.changes.Holds(bad.ref, bad.ref) || !c.changes.Holds(good.ref, good.ref) {
 		t.Error("what was good is not queued")
 	}
@@ -216,9 +214,9 @@ func TestAHaltThatCannotBeLookedAtEndsNeitherTheProcessNorKeepsOtherHalts(t *tes
 func TestAWorkloadThatCannotBeJudgedDoesNotCountAsStale(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "", "")
 	bad := seenWorkload("bad", "1")
-	c.observeWorkload(bad)
-	c.changes = nil // so that judging panics
-	if got := c.tryToJudge(bad.ref); got != fresh {
+	c.intake.observeWorkload(bad)
+	c.resting.history = nil // so that judging panics
+	if got := c.staleness.judge(bad.ref); got != fresh {
 		t.Errorf("it is judged as %v", got)
 	}
 	c.requirePanics(t, quarantine.Metrics, 1, leftAlone)

@@ -9,9 +9,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
-	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/brief"
-	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/internal/watch"
 )
@@ -21,13 +19,13 @@ import (
 type resourceWatch struct {
 	*watch.Watch[*observation]
 	// config or workload is the watched kind; the other one is nil, and both are if mounts or Namespaces are watched.
-	config     *configKind
-	workload   *workloadKind
-	mounts     bool
-	namespace  string // empty: all
-	controller *Controller
-	versions   versionCounter
-	listed     bool
+	config    *configKind
+	workload  *workloadKind
+	mounts    bool
+	namespace string // empty: all
+	intake    *intake
+	versions  versionCounter
+	listed    bool
 	// buffered is how much the workloads take together that have been reduced since the last one was taken in, by
 	// namespace: those of an incomplete list.
 	buffered map[string]int
@@ -35,60 +33,13 @@ type resourceWatch struct {
 	shown names.Sequence
 }
 
-func (c *Controller) watchConfigs(kind *configKind, namespace string, clients *apiclient.Clients) {
-	c.addWatch(&resourceWatch{config: kind, namespace: namespace}, watch.Options[*observation]{
-		Resource: kind.resource, Kind: kind.kind(), FieldSelector: kind.fieldSelector, Client: clients.WatchCore,
-		Reduce: func(object any) (*observation, error) { return kind.reduce(object, &c.optIns.rules) },
-	})
-}
-
-func (c *Controller) watchWorkloads(kind *workloadKind, namespace string, clients *apiclient.Clients) {
-	w := &resourceWatch{workload: kind, namespace: namespace, buffered: make(map[string]int)}
-	options := watch.Options[*observation]{
-		Resource: kind.resource, Kind: kind.kind(), Client: clients.WatchApps,
-		Reduce: func(object any) (*observation, error) {
-			reduced, err := kind.reduce(object, &c.optIns.rules)
-			if err == nil {
-				w.buffer(reduced.workload)
-			}
-			return reduced, err
-		},
-		Listing: func() { clear(w.buffered) }, // also after a list that broke off
-	}
-	if kind.custom != nil {
-		options.Client, options.Title, options.MayBeMissing = kind.custom.Watch, string(kind.workload), true
-		options.NewPage = func() apiclient.Page { return &custom.List{} }
-	}
-	c.addWatch(w, options)
-}
-
-// watchNamespaces watches one Namespace, or all of them.
-func (c *Controller) watchNamespaces(name string, clients *apiclient.Clients) {
-	kind := namespaceKind{&c.optIns.rules}
-	c.addWatch(&resourceWatch{namespace: name}, watch.Options[*observation]{
-		Resource: "namespaces", Only: name, Kind: kind.kind(), Client: clients.WatchCore, Reduce: kind.reduce,
-	})
-}
-
-// addWatch completes a watch with the options that all watches share.
-func (c *Controller) addWatch(w *resourceWatch, options watch.Options[*observation]) {
-	w.controller, w.versions = c, versionCounter{inc: c.metrics.resourceVersions.Inc}
-	if w.config != nil || w.workload != nil || w.mounts {
-		options.Namespace = w.namespace // Namespaces are in none
-	}
-	options.Name, options.Observer = (*observation).name, w
-	options.Quarantine, options.Log = c.quarantine, c.log
-	w.Watch = watch.New(options)
-	c.watches = append(c.watches, w)
-}
-
 // Observe takes in an object that is new or has changed.
 func (w *resourceWatch) Observe(o *observation) {
 	clear(w.buffered)
-	w.shown = w.controller.catalog.Sequence()
+	w.shown = w.intake.catalog.Sequence()
 	w.versions.count(o.resourceVersion)
 	w.versions.advance(o.resourceVersion)
-	w.controller.observe(o)
+	w.intake.observe(o)
 }
 
 // kind is how the API names the kind of the objects, unless they are mounts.
@@ -105,32 +56,32 @@ func (w *resourceWatch) kind() schema.GroupVersionKind {
 // Forget takes in that an object is gone.
 func (w *resourceWatch) Forget(o *observation) {
 	clear(w.buffered)
-	w.shown = w.controller.catalog.Sequence()
+	w.shown = w.intake.catalog.Sequence()
 	w.versions.count(o.resourceVersion)
 	w.versions.advance(o.resourceVersion)
-	w.controller.forget(o)
+	w.intake.forget(o)
 }
 
 // Replace takes in all objects.
 func (w *resourceWatch) Replace(all []*observation, resourceVersion string) {
 	clear(w.buffered)
-	shown := w.controller.catalog.Sequence()
+	shown := w.intake.catalog.Sequence()
 	for _, o := range all {
 		w.versions.count(o.resourceVersion)
 	}
 	w.versions.newest = resourceVersion // which is lower if etcd was restored from a backup
 	switch {
 	case w.config != nil:
-		w.controller.listConfigs(w.config.config, w.namespace, all, !w.listed)
+		w.intake.listConfigs(w.config.config, w.namespace, all, !w.listed)
 	case w.workload != nil:
-		w.controller.listWorkloads(w.workload.workload, w.namespace, all, w.shown)
+		w.intake.listWorkloads(w.workload.workload, w.namespace, all, w.shown)
 	case w.mounts:
-		w.controller.listMounts(w.namespace, all, !w.listed)
+		w.intake.listMounts(w.namespace, all, !w.listed)
 	default:
-		w.controller.listNamespaces(w.namespace, all)
+		w.intake.listNamespaces(w.namespace, all)
 	}
 	if !w.mounts {
-		w.controller.listMistakes(w.kind(), w.namespace, all)
+		w.intake.mistakes.list(w.kind(), w.namespace, all)
 	}
 	w.listed, w.shown = true, shown
 }
@@ -169,13 +120,13 @@ func (w *resourceWatch) without(isListed bool) string {
 	return "it does not notice which of them enable their workloads"
 }
 
-// watches holds the watches of all kinds and namespaces.
-type watches []*resourceWatch
+// watches holds the watches of all kinds and namespaces, once they have been opened.
+type watches struct{ all []*resourceWatch }
 
 // awaitLists returns when everything has been listed once, or false when the context ends. It does not wait for
 // what may not be installed.
-func (all watches) awaitLists(ctx context.Context) bool {
-	for _, w := range all {
+func (all *watches) awaitLists(ctx context.Context) bool {
+	for _, w := range all.all {
 		if w.mounts || w.workload != nil && w.workload.custom != nil {
 			continue
 		}
@@ -190,8 +141,8 @@ func (all watches) awaitLists(ctx context.Context) bool {
 
 // goOnOnceListed decides again about the workloads that wait for the first list of a watch as soon as it is there, which may be
 // long after the start if a permission was missing. Lists of the same second count as one: very many may be there at once.
-func (c *Controller) goOnOnceListed(ctx context.Context) {
-	for awaited := slices.Clone(c.watches); len(awaited) > 0; {
+func (all *watches) goOnOnceListed(ctx context.Context, askUnknown func(listed map[string]bool)) {
+	for awaited := slices.Clone(all.all); len(awaited) > 0; {
 		select {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
@@ -205,14 +156,14 @@ func (c *Controller) goOnOnceListed(ctx context.Context) {
 			}
 			return isListed
 		})
-		c.restarter.askUnknown(listed)
+		askUnknown(listed)
 	}
 }
 
 // knowConfigs reports whether all configs of a namespace have been listed once.
 // Before that, workloads look as if their configs were gone.
-func (all watches) knowConfigs(namespace string) bool {
-	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
+func (all *watches) knowConfigs(namespace string) bool {
+	return !slices.ContainsFunc(all.all, func(w *resourceWatch) bool {
 		return w.config != nil && w.shows(namespace) && !w.Status().Synced
 	})
 }
@@ -220,8 +171,8 @@ func (all watches) knowConfigs(namespace string) bool {
 // knowWhatExists reports whether a config of a kind that was not seen in a namespace is missing: all have been listed. While the
 // watch is broken, what it saw last holds, so that no restart of an API server lets restarts begin that wait for a config;
 // a watch that is refused for long would make them wait for ever.
-func (all watches) knowWhatExists(kind names.ConfigKind, namespace string) bool {
-	return slices.ContainsFunc(all, func(w *resourceWatch) bool {
+func (all *watches) knowWhatExists(kind names.ConfigKind, namespace string) bool {
+	return slices.ContainsFunc(all.all, func(w *resourceWatch) bool {
 		if w.config == nil || w.config.config != kind || !w.shows(namespace) {
 			return false
 		}
@@ -235,8 +186,8 @@ func (w *resourceWatch) shows(namespace string) bool {
 }
 
 // knowAllConfigs reports whether all configs of all namespaces have been listed once.
-func (all watches) knowAllConfigs() bool {
-	return !slices.ContainsFunc(all, func(w *resourceWatch) bool { return w.config != nil && !w.Status().Synced })
+func (all *watches) knowAllConfigs() bool {
+	return !slices.ContainsFunc(all.all, func(w *resourceWatch) bool { return w.config != nil && !w.Status().Synced })
 }
 
 // listPatience is how long workloads that cannot be listed keep others from restarting. Those of a kind that
@@ -244,8 +195,8 @@ func (all watches) knowAllConfigs() bool {
 const listPatience = time.Minute
 
 // knowWorkloads reports whether all workloads of a namespace have been listed once, as far as they can be.
-func (all watches) knowWorkloads(namespace string) bool {
-	return !slices.ContainsFunc(all, func(w *resourceWatch) bool {
+func (all *watches) knowWorkloads(namespace string) bool {
+	return !slices.ContainsFunc(all.all, func(w *resourceWatch) bool {
 		if w.workload == nil || !w.shows(namespace) {
 			return false
 		}

@@ -36,7 +36,7 @@ func newIdleController(t testing.TB) (*Controller, map[string]*resourceWatch) {
 	}
 	t.Cleanup(c.events.Shutdown)
 	watches := make(map[string]*resourceWatch)
-	for _, w := range c.watches {
+	for _, w := range c.watches.all {
 		watches[w.Status().Resource] = w
 	}
 	return c, watches
@@ -166,7 +166,7 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one")
 		c, secrets := w.controller, w.watches["secrets"]
-		c.watches = watches{secrets}
+		c.watches = &watches{[]*resourceWatch{secrets}}
 		c.restarter.knowsConfigs = c.watches.knowConfigs
 		var isGranted atomic.Bool
 		w.answer = func(r *http.Request) (int, any) {
@@ -186,7 +186,7 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 			return http.StatusOK, corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
 		}
 		go secrets.Run(t.Context())
-		go c.goOnOnceListed(t.Context())
+		go c.watches.goOnOnceListed(t.Context(), c.restarter.askUnknown)
 		w.edited("a/c", "2")
 		for range 600 {
 			time.Sleep(time.Second)
@@ -213,7 +213,7 @@ func TestWhatDoesNotExistIsKnownWhileTheWatchIsBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t)
 		secrets := w.watches["secrets"]
-		known := func() bool { return watches{secrets}.knowWhatExists(names.Secret, "a") }
+		known := func() bool { return (&watches{[]*resourceWatch{secrets}}).knowWhatExists(names.Secret, "a") }
 		var refusal atomic.Value
 		refusal.Store(apierrors.NewServiceUnavailable("").Status())
 		w.answer = func(r *http.Request) (int, any) {

@@ -53,7 +53,7 @@ type restarter struct {
 	journal    *journal
 	deliveries *deliveries
 	gate       *gatekeeper
-	evictor    *evictor
+	evictions  *evictions
 	keyObject  *ownObject // that holds the key of Secrets' checksums
 
 	// knowsConfigs reports whether all configs of a namespace have been listed.
@@ -67,7 +67,7 @@ type restarter struct {
 	exitOnError   bool
 	ignoredErrors []string
 	failure       chan error // has an element when a failure must end the process
-	refused       lackSignal
+	refused       signal
 }
 
 // queue hands out workloads. The flows are the configs that changed; the zero ConfigRef is the
@@ -107,11 +107,29 @@ func (r *restarter) Enqueue(change observedChange) {
 	r.queue.Add(change.Workload, flow)
 }
 
+// Take is Enqueue for an object that may cause a panic. Then no other restart waits for it.
+func (r *restarter) Take(change observedChange) {
+	if !r.quarantine.Try(quarantine.Queue, nameOfWorkload(change.Workload), func() { r.Enqueue(change) }) {
+		r.gate.settle(change.Workload)
+	}
+}
+
 // Forget forgets everything about a workload that is gone or no longer opted in.
 func (r *restarter) Forget(workload names.WorkloadRef) {
-	r.backlogs.settle(workload)
-	r.journal.forget(workload)
-	r.gate.forget(workload)
+	forgetWork(workload, r.backlogs, r.journal, r.gate)
+}
+
+func forgetWork(workload names.WorkloadRef, b *backlogs, j *journal, g *gatekeeper) {
+	b.settle(workload)
+	j.forget(workload)
+	g.forget(workload)
+}
+
+// isUndecided reports whether a change of a workload, or of a config that it reads, has not been decided
+// about.
+func (r *restarter) isUndecided(ref names.WorkloadRef) bool {
+	_, waits := r.State(ref)
+	return waits || r.changes.HoldsAny(ref)
 }
 
 // askAgain decides again about a workload whose restart the gate did not let begin.

@@ -192,7 +192,7 @@ func TestAFailureIsForgottenWithItsWorkload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, broken, _ := halted(t)
 		d, ref := w.controller.deliveries, deploymentNamed(broken)
-		w.controller.forgetWorkload(ref)
+		w.controller.intake.forgetWorkload(ref)
 		d.noteFailed(ref) // by a worker that does not know that yet
 		if len(d.unmended) > 0 {
 			t.Errorf("left: %v", d.unmended)

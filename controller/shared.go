@@ -17,33 +17,33 @@ import (
 // What happens to it happens under each name.
 
 // configsChanged queues the change of a config that has several names.
-func (c *Controller) configsChanged(names []names.ConfigRef, at time.Time) {
+func (in *intake) configsChanged(names []names.ConfigRef, at time.Time) {
 	for _, name := range names {
-		c.configChanged(name, at)
+		in.configChanged(name, at)
 	}
 }
 
 // configsGone takes in that a config has lost names that it had, unless it still has them.
-func (c *Controller) configsGone(names, present []names.ConfigRef) {
+func (in *intake) configsGone(names, present []names.ConfigRef) {
 	for _, name := range names {
 		if !slices.Contains(present, name) {
-			c.configGone(name)
+			in.configGone(name)
 		}
 	}
 }
 
 // policiesChanged acts on other annotations of a config that has several names.
-func (c *Controller) policiesChanged(names []names.ConfigRef) {
+func (in *intake) policiesChanged(names []names.ConfigRef) {
 	for _, name := range names {
-		c.policyChanged(name)
+		in.policyChanged(name)
 	}
 }
 
 // namesElsewhere returns the names that configs have in other namespaces.
-func (c *Controller) namesElsewhere(configs []*content.Config) map[names.ConfigRef][]names.ConfigRef {
+func (in *intake) namesElsewhere(configs []*content.Config) map[names.ConfigRef][]names.ConfigRef {
 	all := make(map[names.ConfigRef][]names.ConfigRef)
 	for _, config := range configs {
-		if names := c.catalog.NamesElsewhere(config.Ref); len(names) > 0 {
+		if names := in.catalog.NamesElsewhere(config.Ref); len(names) > 0 {
 			all[config.Ref] = names
 		}
 	}
@@ -52,13 +52,13 @@ func (c *Controller) namesElsewhere(configs []*content.Config) map[names.ConfigR
 
 // sharingListed takes in with whom listed configs are shared, given the names that they had in other namespaces before
 // the list: their annotations may have changed.
-func (c *Controller) sharingListed(before map[names.ConfigRef][]names.ConfigRef, configs []*content.Config) {
-	present := c.namesElsewhere(configs)
+func (in *intake) sharingListed(before map[names.ConfigRef][]names.ConfigRef, configs []*content.Config) {
+	present := in.namesElsewhere(configs)
 	for _, names := range present {
-		c.policiesChanged(names)
+		in.policiesChanged(names)
 	}
 	for ref, names := range before {
-		c.configsGone(names, present[ref])
+		in.configsGone(names, present[ref])
 	}
 }
 

@@ -164,8 +164,8 @@ func TestNamingConfigsOfANamespaceThatIsNotWatchedIsAProblem(t *testing.T) {
 	if len(explained.Mistakes) != 1 || explained.Mistakes[0].Problem != want {
 		t.Errorf("mistakes: %+v", explained.Mistakes)
 	}
-	w.controller.options.Namespaces = []string{"a", "others"}
-	if w.controller.restarter.watches("b") || !w.controller.restarter.watches("a") {
+	named := newWorldOf(t, Options{Namespaces: []string{"a", "others"}}).controller.restarter
+	if named.watches("b") || !named.watches("a") {
 		t.Error("another namespace is watched than those of the options")
 	}
 }
@@ -189,7 +189,7 @@ func TestAWorkloadIsDecidedAboutOnceTheConfigsOfAnotherNamespaceAreListed(t *tes
 	w.controller.restarter.knowsConfigs = func(namespace string) bool { return knowsAll || namespace != "others" }
 	w.runs("a/web", alsoFlags)
 	settle(w)
-	waits := func() bool { return w.controller.isUndecided(deploymentNamed("a/web")) }
+	waits := func() bool { return w.controller.restarter.isUndecided(deploymentNamed("a/web")) }
 	knowsAll = true
 	for _, listed := range []map[string]bool{{}, {"b": true}} {
 		if w.controller.restarter.askUnknown(listed); w.work() || !waits() {

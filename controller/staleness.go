@@ -43,23 +43,14 @@ const (
 // one goroutine judges the noted workloads. The counts are correct again a moment after the
 // last change. A staleness may be used concurrently.
 type staleness struct {
+	*unjudged
 	catalog *catalog.Catalog
 	judge   func(names.WorkloadRef) verdict
-	wake    chan struct{} // has an element when something was noted
-	waiting turns         // the workloads to judge; only the judging goroutine uses it
+	waiting turns // the workloads to judge; only the judging goroutine uses it
 
 	mu         sync.Mutex
-	dirty      dirtySet
 	stale      map[names.WorkloadRef]time.Time // since when they have been forgotten, zero if they are not
 	namespaces map[string]tally                // the stale workloads of each
-}
-
-// dirtySet is what may have changed the verdict on workloads.
-type dirtySet struct {
-	everything bool
-	stale      bool // all that are stale
-	configs    map[names.ConfigRef]struct{}
-	workloads  map[names.WorkloadRef]bool // the value is whether to judge the workload only if it is stale
 }
 
 // tally counts the stale workloads of a namespace that has any.
@@ -68,54 +59,10 @@ type tally struct {
 	since time.Time // when the first of them was found
 }
 
-func newStaleness(known *catalog.Catalog, judge func(names.WorkloadRef) verdict) *staleness {
+func newStaleness(notes *unjudged, known *catalog.Catalog, judge func(names.WorkloadRef) verdict) *staleness {
 	return &staleness{
-		catalog: known, judge: judge, wake: make(chan struct{}, 1), dirty: newDirtySet(),
+		unjudged: notes, catalog: known, judge: judge,
 		stale: make(map[names.WorkloadRef]time.Time), namespaces: make(map[string]tally),
-	}
-}
-
-func newDirtySet() dirtySet {
-	return dirtySet{configs: make(map[names.ConfigRef]struct{}), workloads: make(map[names.WorkloadRef]bool)}
-}
-
-// noteWorkload notes that the verdict on a workload may have changed.
-func (s *staleness) noteWorkload(ref names.WorkloadRef) {
-	s.note(func(d *dirtySet) { d.workloads[ref] = false })
-}
-
-// noteWaiting notes that work is under way for a workload, which makes no difference to a
-// fresh workload.
-func (s *staleness) noteWaiting(ref names.WorkloadRef) {
-	s.note(func(d *dirtySet) {
-		if _, found := d.workloads[ref]; !found {
-			d.workloads[ref] = true
-		}
-	})
-}
-
-// noteLeading notes that this process restarts stale workloads from now on.
-func (s *staleness) noteLeading() {
-	s.note(func(d *dirtySet) { d.stale = true })
-}
-
-// noteConfig notes that the verdict on the workloads that reference a config may have changed.
-func (s *staleness) noteConfig(ref names.ConfigRef) {
-	s.note(func(d *dirtySet) { d.configs[ref] = struct{}{} })
-}
-
-// noteEverything notes that the verdict on any workload may have changed.
-func (s *staleness) noteEverything() {
-	s.note(func(d *dirtySet) { d.everything = true })
-}
-
-func (s *staleness) note(add func(*dirtySet)) {
-	s.mu.Lock()
-	add(&s.dirty)
-	s.mu.Unlock()
-	select {
-	case s.wake <- struct{}{}:
-	default:
 	}
 }
 
@@ -142,7 +89,7 @@ func (s *staleness) run(ctx context.Context) {
 // update judges the workloads noted so far, until the time limit. Workloads noted in the
 // meantime are judged the next time.
 func (s *staleness) update(ctx context.Context, limit time.Duration) {
-	for ref := range s.take() {
+	for ref := range s.toJudge() {
 		s.waiting.add(ref)
 	}
 	for begun := time.Now(); !s.waiting.isEmpty() && ctx.Err() == nil && time.Since(begun) < limit; {
@@ -151,11 +98,10 @@ func (s *staleness) update(ctx context.Context, limit time.Duration) {
 	}
 }
 
-// take removes the notes and returns the workloads that they are about.
-func (s *staleness) take() map[names.WorkloadRef]bool {
+// toJudge takes the notes and returns the workloads that they are about.
+func (s *staleness) toJudge() map[names.WorkloadRef]bool {
+	dirty := s.unjudged.take()
 	s.mu.Lock()
-	dirty := s.dirty
-	s.dirty = newDirtySet()
 	for ref, ifStale := range dirty.workloads {
 		if _, isStale := s.stale[ref]; ifStale && !isStale {
 			delete(dirty.workloads, ref)

@@ -22,7 +22,7 @@ import (
 func countStale(c *Controller) map[string]float64 {
 	counts := map[string]float64{series.Other: 0}
 	for _, ref := range c.catalog.Workloads() {
-		if c.judge(ref) != fresh {
+		if c.staleness.judge(ref) != fresh {
 			counts[ref.Namespace]++
 		}
 	}
@@ -156,7 +156,7 @@ func (h history) requireCounts(seen map[verdict]int) {
 		h.Errorf("stale workloads (-all +counted):\n%s", diff)
 	}
 	for _, ref := range c.catalog.Workloads() {
-		v := c.judge(ref)
+		v := c.staleness.judge(ref)
 		if since, found := c.staleness.stale[ref]; found != (v != fresh) || found && (v == forgotten) == since.IsZero() {
 			h.Errorf("%s is counted (%t, %s) unlike the verdict %d", ref, found, since, v)
 		}
@@ -246,7 +246,7 @@ func TestAStaleWorkloadThatNothingIsUnderWayForCountsAsOverdue(t *testing.T) {
 }
 
 func TestANamespaceKeepsItsSeriesWhileItHasStaleWorkloads(t *testing.T) {
-	s, now := newStaleness(catalog.New(), nil), time.Now()
+	s, now := newStaleness(newUnjudged(), catalog.New(), nil), time.Now()
 	put := func(i int, v verdict) {
 		s.put(names.WorkloadRef{Kind: names.Deployment, Namespace: fmt.Sprintf("namespace-%03d", i), Name: "web"}, v, now)
 	}
@@ -271,7 +271,7 @@ func TestANamespaceKeepsItsSeriesWhileItHasStaleWorkloads(t *testing.T) {
 func TestAWorkloadIsJudgedOnceASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		judged := 0
-		s := newStaleness(catalog.New(), func(names.WorkloadRef) verdict { judged++; return stale })
+		s := newStaleness(newUnjudged(), catalog.New(), func(names.WorkloadRef) verdict { judged++; return stale })
 		ctx, stop := context.WithCancel(t.Context())
 		go s.run(ctx)
 		for range 30 {
@@ -293,7 +293,7 @@ func TestJudgingLeavesTheProcessorToOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var judged []time.Duration
 		start := time.Now()
-		s := newStaleness(catalog.New(), func(names.WorkloadRef) verdict {
+		s := newStaleness(newUnjudged(), catalog.New(), func(names.WorkloadRef) verdict {
 			judged = append(judged, time.Since(start))
 			time.Sleep(2 * time.Second)
 			return stale

@@ -21,61 +21,61 @@ import (
 // that moves on meanwhile may show up twice, or not at all.
 
 // Leads reports whether this process acts.
-func (c *Controller) Leads() bool { return c.leading.Load() }
+func (b *board) Leads() bool { return b.role.leads() }
 
 // Overview returns what is under way in a namespace, or in all if it is empty. Its cost grows with what is under way,
 // its size does not.
-func (c *Controller) Overview(namespace string, now time.Time) *status.Overview {
-	o := &status.Overview{Time: now.UTC(), Leads: c.Leads(), DryRun: c.options.DryRun, Namespace: namespace}
-	o.Configs, o.Workloads = c.catalog.Size()
-	o.Kinds = c.kindsAsked()
-	o.Mistakes = c.mistakesIn(namespace)
-	lists := newEntryLists(namespace, &c.absences.of, func(ref names.WorkloadRef) bool { _, isAlone := c.standingAlone(ref); return isAlone })
+func (b *board) Overview(namespace string, now time.Time) *status.Overview {
+	o := &status.Overview{Time: now.UTC(), Leads: b.Leads(), DryRun: b.role.dryRun, Namespace: namespace}
+	o.Configs, o.Workloads = b.catalog.Size()
+	o.Kinds = b.kindsAsked()
+	o.Mistakes = b.mistakes.in(namespace)
+	lists := newEntryLists(namespace, &b.absences.of, func(ref names.WorkloadRef) bool { _, isAlone := b.standingAlone(ref); return isAlone })
 	if o.Leads {
-		c.changes.each(func(ref names.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
-			if _, waits := c.restarter.State(ref); !waits { // otherwise it is in the list of what it waits for
+		b.changes.each(func(ref names.WorkloadRef, changes map[fmt.Stringer]*pendingChange) {
+			if _, waits := b.restarter.State(ref); !waits { // otherwise it is in the list of what it waits for
 				lists.addPending(ref, changes)
 			}
 		})
-		c.restarter.backlogs.each(lists.addBacklog)
-		c.deliveries.each(lists.addRolling)
-		c.evictor.each(func(ref names.WorkloadRef, row eviction) { c.addEviction(lists, ref, &row) })
+		b.restarter.backlogs.each(lists.addBacklog)
+		b.deliveries.each(lists.addRolling)
+		b.evictions.each(func(ref names.WorkloadRef, row eviction) { b.addEviction(lists, ref, &row) })
 		lists.addLacking()
-		for _, ref := range c.unsettled.those(namespace) {
+		for _, ref := range b.resting.unsettled.those(namespace) {
 			if _, lacks := lists.lacking.find(ref.Namespace, ref); lacks { // and what it lacks takes long to find
 				continue
 			}
-			if s := c.standingOf(ref); s.state == status.Unready {
+			if s := b.standingOf(ref); s.state == status.Unready {
 				lists.of[status.Unready].Add(s)
 			}
 		}
-		c.addAlone(lists)
+		b.addAlone(lists)
 	}
-	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], c.entry) }
+	list := func(state status.State) status.List[status.Entry] { return status.ListOf(lists.of[state], b.entry) }
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
 	o.Slowed, o.Rolling, o.Failed, o.Retrying = list(status.Slowed), list(status.Rolling), list(status.Failed), list(status.Retrying)
 	o.Unready, o.LeftAlone = list(status.Unready), list(status.LeftAlone)
 	o.Lacking = status.ListOf(lists.of[status.Lacking], func(s standing) status.Entry {
-		if a, isOne := c.absences.find(s.ref); isOne {
+		if a, isOne := b.absences.find(s.ref); isOne {
 			s = standingOfAbsence(s.ref, a) // with what is not kept of it
 		}
-		e := c.entry(s)
-		c.quarantine.Try(quarantine.Metrics, nameOfWorkload(s.ref), func() { e.Due = c.dueBesides(s.ref) })
+		e := b.entry(s)
+		b.quarantine.Try(quarantine.Metrics, nameOfWorkload(s.ref), func() { e.Due = b.dueBesides(s.ref) })
 		return e
 	})
-	o.FanOuts, o.Halts, o.AllHeld = c.gate.overview(o.Leads, namespace)
-	o.Restarts = c.deliveries.history.all(namespace)
-	o.Holds = c.holdsIn(namespace)
+	o.FanOuts, o.Halts, o.AllHeld = b.gate.overview(o.Leads, namespace)
+	o.Restarts = b.deliveries.history.all(namespace)
+	o.Holds = holdsIn(namespace, b.catalog)
 	return o
 }
 
 // dueBesides says which restart is due of a workload that lacks a config, and what it waits for; empty if none is known to be.
-func (c *Controller) dueBesides(ref names.WorkloadRef) string {
-	w, waits := c.restarter.backlogs.of(ref)
+func (b *board) dueBesides(ref names.WorkloadRef) string {
+	w, waits := b.restarter.backlogs.of(ref)
 	if !waits || !w.due {
 		return ""
 	}
-	view, found := c.catalog.View(ref)
+	view, found := b.catalog.View(ref)
 	if !found {
 		return ""
 	}
@@ -99,9 +99,9 @@ func (c *Controller) dueBesides(ref names.WorkloadRef) string {
 }
 
 // Watches returns what the controller sees of a namespace, or of all if it is empty.
-func (c *Controller) Watches(namespace string) *status.Shortlist[status.Watch] {
+func (b *board) Watches(namespace string) *status.Shortlist[status.Watch] {
 	list := status.NewWatches()
-	for _, w := range c.watches {
+	for _, w := range b.watches.all {
 		if namespace == "" || w.shows(namespace) {
 			list.Add(w.status())
 		}
@@ -297,7 +297,7 @@ func (s *standing) lastError() string {
 }
 
 // entry completes what is known about a workload.
-func (c *Controller) entry(s standing) status.Entry {
+func (b *board) entry(s standing) status.Entry {
 	e := status.Entry{
 		Workload: s.ref.String(), State: s.state, Reason: string(s.reason), Text: s.by.text,
 		Beginning: status.Beginning{Since: s.since.UTC(), AtLeast: s.atLeast}, Until: s.until.UTC(), Exposed: s.isExposed, Error: s.lastError(), Remedy: s.failure.remedy, Attempts: s.failure.count, OnlyRecord: s.failure.record != nil,
@@ -312,7 +312,7 @@ func (c *Controller) entry(s standing) status.Entry {
 	if s.restart != nil {
 		e.For = causeNote(*s.restart)
 	}
-	w := c.catalog.Workload(s.ref)
+	w := b.catalog.Workload(s.ref)
 	if w != nil && s.state == status.Unready {
 		e.Pods, e.Remedy = podsOf(w), status.LookAtPods
 	}
@@ -322,16 +322,16 @@ func (c *Controller) entry(s standing) status.Entry {
 	if s.restart == nil {
 		e.For = causeNote(recordedFor(w))
 	}
-	w = c.shown(w)
+	w = b.shown(w)
 	e.State, e.Pods = s.stateOf(w), podsOf(w)
-	c.noteEviction(&e, s.ref)
+	b.noteEviction(&e, s.ref)
 	if e.State == status.Failed {
 		e.Restarted = s.restarted.UTC()
 	}
 	if e.State == status.Failed && e.Reason == "" {
-		e.Text = c.deliveries.history.whyOf(s.ref)
+		e.Text = b.deliveries.history.whyOf(s.ref)
 		if w.Rollout.IsWhole() {
-			e.Text = fmt.Sprintf("all its pods run now, and it has recovered if they do so for %s; it failed before: %s", c.deliveries.policy.Recovery(), e.Text)
+			e.Text = fmt.Sprintf("all its pods run now, and it has recovered if they do so for %s; it failed before: %s", b.deliveries.policy.Recovery(), e.Text)
 		}
 	}
 	return e

@@ -164,7 +164,7 @@ func TestTheOverviewOfANamespaceIsAboutNoOther(t *testing.T) {
 func TestAStandbyShowsNothingOfWhatIsUnderWay(t *testing.T) {
 	w := gradual(t, "a/one", "a/two")
 	w.edited("a/c", "2")
-	w.controller.leading.Store(false)
+	w.controller.role.leading.Store(false)
 	if o := w.overview(); o.Leads || o.Pending.Total > 0 || o.Workloads != 2 || o.Pending.Items == nil || o.FanOuts.Items == nil {
 		t.Errorf("got %+v", o)
 	}

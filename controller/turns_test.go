@@ -48,7 +48,7 @@ func TestWorkloadsThatAreSlowToJudgeDoNotDelayOtherNamespaces(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var judged time.Time
 		other := ofNamespace("other", 0)
-		s := newStaleness(catalog.New(), func(ref names.WorkloadRef) verdict {
+		s := newStaleness(newUnjudged(), catalog.New(), func(ref names.WorkloadRef) verdict {
 			time.Sleep(5 * time.Millisecond)
 			if ref == other {
 				judged = time.Now()

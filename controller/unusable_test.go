@@ -35,8 +35,8 @@ func TestAWorkloadOfAnotherToolThatCannotBeRestartedIsReportedIfTheToolIsUnderst
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			w := newCustomWorldWith(t, "rollouts.v1alpha1.argoproj.io", understands(test.dialects...))
-			w.controller.log = slog.New(slog.NewTextHandler(&log, nil))
-			w.controller.leading.Store(true)
+			w.controller.unusable.log = slog.New(slog.NewTextHandler(&log, nil))
+			w.controller.role.leading.Store(true)
 			w.show(test.object)
 			w.show(strings.Replace(test.object, `"resourceVersion": "5"`, `"resourceVersion": "6"`, 1)) // with another status
 			events, lines := eventsOf(w.recorder), strings.Count(log.String(), "cannot restart a workload that is enabled")

@@ -36,7 +36,7 @@ func TestAWorkloadThatCannotBeRestartedIsReportedByAProcessThatNoticedItBeforeIt
 func TestVeryManyWorkloadsThatCannotBeRestartedAreReportedInBounds(t *testing.T) {
 	w := newCustomWorld(t, "rollouts.v1alpha1.argoproj.io")
 	recorder := record.NewFakeRecorder(100 * maxReportsOf)
-	w.controller.recorder = recorder
+	w.controller.recordOwn(recorder)
 	for i := range 10 * maxReportsOf {
 		bad := objectText("Rollout", "5", `"template": {}`, "")
 		w.show(strings.Replace(bad, `"name": "web"`, fmt.Sprintf(`"name": "web-%d"`, i), 1))

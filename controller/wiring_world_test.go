@@ -45,20 +45,18 @@ func newRealFleet(t *testing.T, seed, number uint64) *realFleet {
 		},
 	}
 	f.usesWaves = f.chance(2)
-	c, err := New(Options{
+	c, err := newControllerWith(Options{
 		API: &rest.Config{Host: "http://world", Transport: f}, QPS: 1e6, Burst: 1e6, CheckPeriod: 10 * time.Second,
 		GracePeriod: time.Second, BackoffLimit: time.Duration(f.random.IntN(2)) * time.Minute,
 		FanOut:  FanOutOptions{Gradual: !f.chance(4), Limit: 1 + f.random.IntN(6)},
 		Configs: []names.ConfigKind{names.ConfigMap}, Log: slog.New(slog.NewTextHandler(&f.logged, nil)),
-	})
+	}, &record.FakeRecorder{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.events.Shutdown)
 	f.controller = c
-	c.recorder = &record.FakeRecorder{}
-	c.restarter.events, c.deliveries.events, c.reports.configs.events = c.recorder, c.recorder, c.recorder
-	for _, watch := range c.watches {
+	for _, watch := range c.watches.all {
 		f.watches[watch.Status().Resource] = watch
 	}
 	isKnown := func(string) bool { return true }

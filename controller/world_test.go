@@ -70,7 +70,7 @@ func newWorldOf(t testing.TB, options Options) *world {
 	if options.Log == nil {
 		options.Log = slog.New(slog.DiscardHandler)
 	}
-	c, err := New(options)
+	c, err := newControllerWith(options, &record.FakeRecorder{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -78,13 +78,28 @@ func newWorldOf(t testing.TB, options Options) *world {
 	c.gate.setHaltsKnown(true)
 	t.Cleanup(c.events.Shutdown)
 	w.controller = c
-	c.recorder = &record.FakeRecorder{}
-	c.restarter.events, c.deliveries.events, c.reports.configs.events = c.recorder, c.recorder, c.recorder
 	c.restarter.knowsConfigs = func(string) bool { return true }
-	for _, watch := range c.watches {
+	for _, watch := range c.watches.all {
 		w.watches[watch.Status().Resource] = watch
 	}
 	return w
+}
+
+// newControllerWith is [New] with another recorder of Events.
+func newControllerWith(options Options, events record.EventRecorder) (*Controller, error) {
+	to, err := connect(&options)
+	if err != nil {
+		return nil, err
+	}
+	if to.recorder = events; len(to.custom) > 0 {
+		to.recorder = spelledRecorder{events, to.custom}
+	}
+	return assemble(options, to)
+}
+
+// recordOwn records the Events about what objects are, apart from what becomes of restarts.
+func (c *Controller) recordOwn(events record.EventRecorder) {
+	c.intake.events, c.mistakes.events, c.unusable.events, c.absences.events = events, events, events, events
 }
 
 func (w *world) nextVersion() string {

@@ -1,0 +1,41 @@
+package controller
+
+import (
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
+)
+
+// panics is what follows from an internal error.
+type panics struct {
+	catalog  *catalog.Catalog
+	kinds    []*workloadKind
+	changes  *changeQueue
+	backlogs *backlogs
+	journal  *journal
+	gate     *gatekeeper
+	unjudged *unjudged
+	metrics  *metrics
+	events   record.EventRecorder
+}
+
+// note counts a panic and creates an Event for the owner of the object that caused it.
+// If the catalog could not take in a workload, it forgets the workload until it can,
+// because its knowledge of the workload is outdated or incomplete. A config stays known as
+// it was.
+func (p *panics) note(place quarantine.Place, o quarantine.Object) {
+	p.metrics.panics.WithLabelValues(string(place)).Inc()
+	if o.Name == "" {
+		return // it was a list
+	}
+	p.events.Eventf(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
+		"internal error: the controller leaves this object alone until it changes; the log has the details")
+	if ref, isWorkload := workloadIn(p.kinds, o); place == quarantine.Intake && isWorkload {
+		p.catalog.PurgeWorkload(ref)
+		p.changes.Forget(ref)
+		forgetWork(ref, p.backlogs, p.journal, p.gate)
+		p.unjudged.noteWorkload(ref)
+	}
+}
