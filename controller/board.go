@@ -15,7 +15,7 @@ type board struct {
 	kinds      []*workloadKind
 	custom     customKinds
 	optIns     *optIns
-	watches    *watches
+	watching   *watches
 	mistakes   *mistakes
 	unusable   *unusable
 	absences   *absences
@@ -46,7 +46,7 @@ func (b *board) kindsAsked() []status.Kind {
 	kinds := make([]status.Kind, 0, len(b.custom))
 	for _, row := range b.custom {
 		kind := status.Kind{Workload: row.custom.String()}
-		kind.Missing = slices.ContainsFunc(b.watches.all, func(w *resourceWatch) bool { return w.workload == row && w.Status().Missing })
+		kind.Missing = slices.ContainsFunc(b.watching.all, func(w *resourceWatch) bool { return w.workload == row && w.Status().Missing })
 		kind.Unusable = unusable[row.workload]
 		kinds = append(kinds, kind)
 	}

@@ -221,7 +221,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	judge := &judge{catalog: known, changes: changes, restarter: restarter, absences: absences, resting: resting, role: role, quarantine: left}
 	staleness := newStaleness(unjudged, known, judge.tryOne)
 	board := &board{
-		catalog: known, kinds: kinds, custom: to.custom, optIns: optIns, watches: watches, mistakes: mistakes, unusable: intake.unusable,
+		catalog: known, kinds: kinds, custom: to.custom, optIns: optIns, watching: watches, mistakes: mistakes, unusable: intake.unusable,
 		absences: absences, resting: resting, changes: changes, restarter: restarter, deliveries: deliveries, evictions: evictions, gate: gate,
 		keyObject: &keys.object, staleness: staleness, quarantine: left, metrics: metrics, role: role,
 	}

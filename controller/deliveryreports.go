@@ -65,7 +65,7 @@ func (d *deliveries) fail(w *workload.Workload, restart *rollingRestart, judgeme
 		failed = fmt.Sprintf("has failed, as seen %s after it restarted", took)
 	}
 	d.events.Event(objectReference(w), corev1.EventTypeWarning, reasonNotDelivered, failed+causes+": "+reason+look+remedyFor(w))
-	halts, counts := d.gate.halt(w, restart, evidence, time.Now())
+	halts, counts := d.gate.halt(w, &failedRestart{restart.id, restart.began, restart.decision.Causes, restart.recorded}, evidence, time.Now())
 	d.gate.ended(w.Ref, restart.id, false) // only now, so that nobody takes its turn before the halt
 	d.reportOnConfigs(w, restart.decision, failed, reason+look)
 	d.reportHalts(w, halts, look)

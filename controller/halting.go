@@ -28,6 +28,14 @@ type haltNews struct {
 	begins bool
 }
 
+// failedRestart is a restart that failed, and what it was for.
+type failedRestart struct {
+	id       string // by which the gate knows it
+	began    time.Time
+	causes   []decide.Cause
+	recorded names.Sequence // the moment of its record
+}
+
 // evidenceOf returns what a pod showed.
 func evidenceOf(seen *delivery.Sight) gate.Evidence {
 	return gate.Evidence{Pod: seen.Pod, Container: seen.Container, HasRestarted: seen.HasRestarted}
@@ -36,9 +44,9 @@ func evidenceOf(seen *delivery.Sight) gate.Evidence {
 // halt notes a restart that failed, and returns the halts that begin or go on because of that, and whether
 // the failure counts at all: only configs count whose restarts are gradual, and whose content is still what the
 // restart delivered.
-func (g *gatekeeper) halt(w *workload.Workload, restart *rollingRestart, seen gate.Evidence, now time.Time) (halts []haltNews, counts bool) {
-	for i := range restart.decision.Causes {
-		cause := &restart.decision.Causes[i]
+func (g *gatekeeper) halt(w *workload.Workload, restart *failedRestart, seen gate.Evidence, now time.Time) (halts []haltNews, counts bool) {
+	for i := range restart.causes {
+		cause := &restart.causes[i]
 		failure, isDelivered := g.failureOf(w, restart, cause)
 		if !isDelivered {
 			continue
@@ -75,7 +83,7 @@ func (g *gatekeeper) fail(failure *gate.Failure, now time.Time) *haltNews {
 
 // failureOf describes what failed, and reports whether the restart was part of a gradual fan-out of the config,
 // which still has the content that was delivered.
-func (g *gatekeeper) failureOf(w *workload.Workload, restart *rollingRestart, cause *decide.Cause) (failure *gate.Failure, isDelivered bool) {
+func (g *gatekeeper) failureOf(w *workload.Workload, restart *failedRestart, cause *decide.Cause) (failure *gate.Failure, isDelivered bool) {
 	keys := haltedKeys(cause)
 	content := g.catalog.ContentID(cause.Config, keys)
 	g.ofCurrent(w.Ref, restart.id, func() { isDelivered = g.ledger.IsPartOf(w.Ref, cause.Config) })

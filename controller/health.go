@@ -13,7 +13,7 @@ import (
 func (b *board) Ready() (bool, string) {
 	ready := true
 	var detail strings.Builder
-	for _, w := range b.watches.all {
+	for _, w := range b.watching.all {
 		status := w.Status()
 		ready = ready && (status.Synced || status.Missing)
 		fmt.Fprintln(&detail, status)

@@ -174,7 +174,7 @@ func (b *board) Collect(samples chan<- prometheus.Metric) {
 		of, reason, _ := strings.Cut(s.Label, "/")
 		gauge(exposedDesc, s.Value, of, cmp.Or(reason, series.Other))
 	}
-	for _, w := range b.watches.all {
+	for _, w := range b.watching.all {
 		status := w.Status()
 		if status.Missing {
 			continue

@@ -101,7 +101,7 @@ func (b *board) dueBesides(ref names.WorkloadRef) string {
 // Watches returns what the controller sees of a namespace, or of all if it is empty.
 func (b *board) Watches(namespace string) *status.Shortlist[status.Watch] {
 	list := status.NewWatches()
-	for _, w := range b.watches.all {
+	for _, w := range b.watching.all {
 		if namespace == "" || w.shows(namespace) {
 			list.Add(w.status())
 		}
