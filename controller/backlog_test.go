@@ -95,7 +95,7 @@ func slowedUntil(until time.Time) gate.Answer { return gate.Answer{Reason: gate.
 
 func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &restarter{deliveries: followed(catalog.New()), evictions: newEvictions(catalog.New()), gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}
+		r := newRestarter(restarterParts{deliveries: followed(catalog.New()), evictions: newEvictions(catalog.New()), gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), log: slog.New(slog.DiscardHandler)}, nil)
 		edited := time.Now()
 		time.Sleep(2 * time.Minute)
 		r.backlogs.note(observedChange{Workload: web, Since: edited, Due: time.Now(), Count: 1})
@@ -118,7 +118,7 @@ func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 // The config is reverted while a person holds the restart, so it is only recorded.
 func TestARecordAfterAHoldIsNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := &restarter{deliveries: followed(catalog.New()), evictions: newEvictions(catalog.New()), gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: &record.FakeRecorder{}, log: slog.New(slog.DiscardHandler)}
+		r := newRestarter(restarterParts{deliveries: followed(catalog.New()), evictions: newEvictions(catalog.New()), gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: &record.FakeRecorder{}, log: slog.New(slog.DiscardHandler)}, nil)
 		r.backlogs.note(observedChange{Workload: web, Since: time.Now(), Due: time.Now(), Count: 1})
 		r.backlogs.putOff(web, nil, gate.Answer{Reason: gate.Hold, Text: "an incident"}, time.Now())
 		time.Sleep(time.Hour)

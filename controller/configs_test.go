@@ -133,7 +133,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 	known := content.NewConfigMap(configMapOf("1"))
 	w.References = []template.Reference{{Config: known.Ref}}
 	c.ListWorkloads(names.Deployment, "", []*workload.Workload{&w}, 0, func(names.WorkloadRef) {})
-	r := restarter{
+	r := newRestarter(restarterParts{
 		catalog:  c,
 		gate:     openGate(c),
 		backlogs: newBacklogs(), journal: newJournal(),
@@ -144,7 +144,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 			c.ListConfigs(names.ConfigMap, "", []*content.Config{&known}, time.Unix(0, 0), true, func(names.ConfigRef) {})
 			return true
 		},
-	}
+	}, nil)
 	if err := r.handle(t.Context(), w.Ref); err != nil {
 		t.Fatal(err)
 	}

@@ -168,24 +168,23 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	left := quarantine.New(quarantine.Options{Log: log, Panicked: panics.note})
 	keys := &keyKeeper{core: to.clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: log}
 
-	deliveries := &deliveries{
+	deliveries := newDeliveries(deliveriesParts{
 		catalog: known, gate: gate, halted: haltsChanged, pods: pods, evictions: evictions, notices: notices, events: to.recorder,
 		metrics: metrics, quarantine: left, log: log,
-		policy: delivery.Policy{Soak: options.RestartSoak, Deadline: options.RestartDeadline}, queue: newDeliveryQueue(),
-		rolling: make(map[names.WorkloadRef]*rollingRestart), unmended: make(map[names.WorkloadRef]struct{}), dating: make(map[string]time.Duration),
-	}
-	restarter := &restarter{
+		policy: delivery.Policy{Soak: options.RestartSoak, Deadline: options.RestartDeadline},
+	})
+	restarter := newRestarter(restarterParts{
 		catalog: known, optIns: optIns, changes: changes, knowsConfigs: watches.knowConfigs,
 		watches: func(namespace string) bool {
 			return options.watchesNamespace(namespace) && !optIns.rules.Ignores(namespace)
 		},
-		pods:    podReader{apps: apps, core: core, kinds: to.custom, events: to.recorder},
-		configs: configReader{core: to.clients.Core}, workloads: workloadWriter{apps: apps, kinds: to.custom, rules: &optIns.rules},
-		events: to.recorder, metrics: metrics, quarantine: left, log: log, queue: queue, grace: options.GracePeriod,
+		pods:      podReader{apps: apps, core: core, kinds: to.custom, events: to.recorder},
+		workloads: workloadWriter{apps: apps, kinds: to.custom, rules: &optIns.rules},
+		events:    to.recorder, metrics: metrics, quarantine: left, log: log, queue: queue, grace: options.GracePeriod,
 		backoffLimit: options.BackoffLimit, dryRun: options.DryRun, exitOnError: options.ExitOnError, ignoredErrors: options.IgnoredErrors,
-		failure: make(chan error, 1), refused: refused, deliveries: deliveries, gate: gate, evictions: evictions,
+		refused: refused, deliveries: deliveries, gate: gate, evictions: evictions,
 		keyObject: &keys.object, backlogs: backlogs, journal: journal,
-	}
+	}, to.clients.Core)
 	evictor := &evictor{
 		evictions: evictions, catalog: known, gate: gate, deliveries: deliveries, restarter: restarter, pods: pods,
 		workloads: workloadWriter{apps: to.following.Apps.RESTClient(), kinds: to.custom, rules: &optIns.rules},

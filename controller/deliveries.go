@@ -23,10 +23,8 @@ import (
 // deliveryWorkers is how many workloads are judged at once. Most judgements take no request.
 const deliveryWorkers = 2
 
-// deliveries follows restarts until it is known what became of them, and reports that. Only the
-// process that leads follows restarts. Nothing is decided here, and nothing is written but Events.
-// Its methods may be called by several goroutines at once.
-type deliveries struct {
+// deliveriesParts are what follows restarts with.
+type deliveriesParts struct {
 	catalog    *catalog.Catalog
 	gate       *gatekeeper
 	halted     signal // takes that the halts have changed
@@ -38,8 +36,15 @@ type deliveries struct {
 	quarantine *quarantine.Set
 	log        *slog.Logger
 	policy     delivery.Policy
-	history    restartHistory
-	queue      *fairqueue.Queue[names.WorkloadRef, struct{}]
+}
+
+// deliveries follows restarts until it is known what became of them, and reports that. Only the
+// process that leads follows restarts. Nothing is decided here, and nothing is written but Events.
+// Its methods may be called by several goroutines at once.
+type deliveries struct {
+	deliveriesParts
+	history restartHistory
+	queue   *fairqueue.Queue[names.WorkloadRef, struct{}]
 
 	mu      sync.Mutex
 	rolling map[names.WorkloadRef]*rollingRestart
@@ -50,8 +55,12 @@ type deliveries struct {
 	dating map[string]time.Duration
 }
 
-func newDeliveryQueue() *fairqueue.Queue[names.WorkloadRef, struct{}] {
-	return queueOf[struct{}](deliveryWorkers, time.Second)
+// newDeliveries follows no restarts yet.
+func newDeliveries(of deliveriesParts) *deliveries {
+	return &deliveries{
+		deliveriesParts: of, queue: queueOf[struct{}](deliveryWorkers, time.Second), rolling: make(map[names.WorkloadRef]*rollingRestart),
+		unmended: make(map[names.WorkloadRef]struct{}), dating: make(map[string]time.Duration),
+	}
 }
 
 // wasWholeAfter returns whether all pods ran before the last restart, which may be this one.

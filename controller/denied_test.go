@@ -99,7 +99,7 @@ func TestADenialWithTheCodeOfAPassingRefusalIsReported(t *testing.T) {
 // followed follows restarts in a catalog, until somebody looks.
 func followed(known *catalog.Catalog) *deliveries {
 	open := openGate(known)
-	return &deliveries{catalog: known, evictions: newEvictions(known), gate: open, halted: newSignal(), notices: open.notices, queue: newDeliveryQueue(), rolling: make(map[names.WorkloadRef]*rollingRestart), unmended: make(map[names.WorkloadRef]struct{})}
+	return newDeliveries(deliveriesParts{catalog: known, evictions: newEvictions(known), gate: open, halted: newSignal(), notices: open.notices})
 }
 
 // openGate returns a gatekeeper that holds no restart back but for its budget.
@@ -122,12 +122,12 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 		t.Fatal(err)
 	}
 	known := catalog.New()
-	return &restarter{
+	return newRestarter(restarterParts{
 		catalog: known, deliveries: followed(known), evictions: newEvictions(catalog.New()), gate: openGate(known), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder,
 		queue: newQueue(), optIns: newOptIns(optin.Rules{}, nil), workloads: workloadWriter{apps: clients.Apps.RESTClient(), rules: &optin.Rules{}},
 		quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		log:        slog.New(slog.NewTextHandler(log, nil)), knowsConfigs: func(string) bool { return true },
-	}
+	}, nil)
 }
 
 // A former leader may have been refused, too.

@@ -38,7 +38,7 @@ func TestFailuresAreDistinguished(t *testing.T) {
 }
 
 func TestAnErrorIsIgnoredIfItContainsAText(t *testing.T) {
-	r := &restarter{ignoredErrors: []string{"[restarts] are frozen (see policy.*)", "(", "\xff"}}
+	r := newRestarter(restarterParts{ignoredErrors: []string{"[restarts] are frozen (see policy.*)", "(", "\xff"}}, nil)
 	for text, want := range map[string]bool{
 		"patch web: [restarts] are frozen (see policy.*)": true,
 		"restarts are frozen, see policy 7":               false, // a text is no pattern
@@ -49,7 +49,7 @@ func TestAnErrorIsIgnoredIfItContainsAText(t *testing.T) {
 			t.Errorf("%q: got %v", text, got)
 		}
 	}
-	if (&restarter{}).isIgnored(errors.New("any")) {
+	if newRestarter(restarterParts{}, nil).isIgnored(errors.New("any")) {
 		t.Error("an error is ignored without a text")
 	}
 }

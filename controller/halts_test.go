@@ -23,7 +23,7 @@ func halting(t *testing.T) (*haltKeeper, func(namespace, name string) string) {
 	})
 	k := &haltKeeper{
 		optIns: newOptIns(optin.Rules{}, nil),
-		gate:   g, log: slog.New(slog.DiscardHandler), restarter: &restarter{backlogs: newBacklogs()}, mistakes: &mistakes{},
+		gate:   g, log: slog.New(slog.DiscardHandler), restarter: newRestarter(restarterParts{backlogs: newBacklogs()}, nil), mistakes: &mistakes{},
 		watches: func(namespace string) bool { return namespace != "elsewhere" },
 	}
 	return k, func(namespace, name string) string {

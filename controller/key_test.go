@@ -207,7 +207,7 @@ func TestAWorkloadThatReadsASecretWaitsForTheKey(t *testing.T) {
 	c := catalog.New()
 	w := workload.Workload{Ref: web, ResourceVersion: "1", References: []template.Reference{{Config: names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "tls"}}}}
 	c.ObserveWorkload(w)
-	r := &restarter{catalog: c, gate: openGate(c), backlogs: newBacklogs(), journal: newJournal(), knowsConfigs: func(string) bool { return true }}
+	r := newRestarter(restarterParts{catalog: c, gate: openGate(c), backlogs: newBacklogs(), journal: newJournal(), knowsConfigs: func(string) bool { return true }}, nil)
 	if err := r.handle(t.Context(), web); !errors.Is(err, errKeyUnknown) {
 		t.Errorf("handled: %v", err)
 	}

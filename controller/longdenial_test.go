@@ -52,10 +52,10 @@ func TestLongDenialsAreShortened(t *testing.T) {
 			t.Fatal(err)
 		}
 		broadcaster := record.NewBroadcaster()
-		r := &restarter{
+		r := newRestarter(restarterParts{
 			catalog: catalog.New(), gate: openGate(catalog.New()), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), queue: newQueue(),
 			events: clients.Recorder(broadcaster, "test"), log: slog.New(slog.DiscardHandler),
-		}
+		}, nil)
 		before := heapInUse()
 		for i := range workloads {
 			ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: fmt.Sprint("web", i)}

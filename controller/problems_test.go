@@ -24,10 +24,10 @@ func eventsOf(recorder *record.FakeRecorder) []string {
 
 func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 	recorder, c := record.NewFakeRecorder(10), catalog.New()
-	r := restarter{
+	r := newRestarter(restarterParts{
 		catalog: c, gate: openGate(c), backlogs: newBacklogs(), journal: newJournal(), metrics: newMetrics(), events: recorder, grace: time.Second,
 		log: slog.New(slog.DiscardHandler), knowsConfigs: func(string) bool { return true },
-	}
+	}, nil)
 	tooMany := workload.Workload{Ref: web, UID: "1", Excess: workload.TooManyReferences}
 	var version string
 	for i, test := range []struct {

@@ -17,6 +17,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/series"
@@ -35,14 +36,12 @@ const (
 	passingFailures = 3
 )
 
-// restarter decides about the workloads that changes affect and carries out the decisions. It
-// is the only component that writes to workloads, apart from what the evictor asks of their own controllers.
-type restarter struct {
+// restarterParts are what a restarter works with, and how.
+type restarterParts struct {
 	catalog    *catalog.Catalog
 	optIns     *optIns
 	changes    *changeQueue
 	pods       podReader
-	configs    configReader
 	workloads  workloadWriter
 	events     record.EventRecorder
 	metrics    *metrics
@@ -66,8 +65,20 @@ type restarter struct {
 	dryRun        bool
 	exitOnError   bool
 	ignoredErrors []string
-	failure       chan error // has an element when a failure must end the process
 	refused       signal
+}
+
+// restarter decides about the workloads that changes affect and carries out the decisions. It
+// is the only component that writes to workloads, apart from what the evictor asks of their own controllers.
+type restarter struct {
+	restarterParts
+	configs configReader
+	failure chan error // has an element when a failure must end the process
+}
+
+// newRestarter returns a restarter that reads configs with the given client.
+func newRestarter(of restarterParts, core apiclient.Core) *restarter {
+	return &restarter{restarterParts: of, configs: configReader{core: core}, failure: make(chan error, 1)}
 }
 
 // queue hands out workloads. The flows are the configs that changed; the zero ConfigRef is the
