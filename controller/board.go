@@ -32,10 +32,6 @@ type board struct {
 	role       *role
 }
 
-// MistakeOn returns what a person has got wrong on an object with a name such as "deployment/namespace/name", nil if nothing is
-// known of it.
-func (b *board) MistakeOn(name string) *status.Mistake { return b.mistakes.OnWorkload(name) }
-
 // kindsAsked describes the kinds that the controller was asked for.
 func (b *board) kindsAsked() []status.Kind {
 	if len(b.custom) == 0 {

@@ -84,7 +84,6 @@ type Options struct {
 // Controller is the restart controller. It implements prometheus.Collector. It only puts the parts together, starts them and
 // stops them.
 type Controller struct {
-	*board     // what it shows
 	options    Options
 	catalog    *catalog.Catalog
 	role       *role
@@ -103,6 +102,7 @@ type Controller struct {
 	absences   *absences
 	staleness  *staleness
 	intake     *intake
+	board      *board
 }
 
 // New returns a controller that does nothing until [Controller.Watch] and [Controller.Lead]
@@ -134,13 +134,13 @@ func connect(options *Options) (*connections, error) {
 	if err != nil {
 		return nil, err
 	}
-	kinds, err := newCustomKinds(options.Workloads, clients)
+	rows, err := newCustomKinds(options.Workloads, clients)
 	if err != nil {
 		return nil, err
 	}
-	events := apiclient.NewBroadcaster()
-	recorder := spelledRecorder{clients.Recorder(events, annotation.FieldManager, lastingReasons...), kinds}
-	return &connections{clients: clients, following: following, custom: kinds, events: events, recorder: recorder}, nil
+	broadcaster := apiclient.NewBroadcaster()
+	recorder := spelledRecorder{clients.Recorder(broadcaster, annotation.FieldManager, lastingReasons...), rows}
+	return &connections{clients: clients, following: following, custom: rows, events: broadcaster, recorder: recorder}, nil
 }
 
 // assemble makes the parts of a controller. Each gets those that it needs, so these come first: what others only note something
@@ -148,7 +148,7 @@ func connect(options *Options) (*connections, error) {
 // shows all that. Who looks at the result of whom the other way round does so through what is noted.
 func assemble(options Options, to *connections) (*Controller, error) {
 	known, role, log := catalog.New(options.countingKinds()...), &role{dryRun: options.DryRun, began: time.Now()}, options.Log
-	metrics, kinds := newMetrics(), append(slices.Clone(workloadKinds), to.custom...)
+	metrics, rows := newMetrics(), append(slices.Clone(workloadKinds), to.custom...)
 	metrics.startKindsAtZero(to.custom)
 	core, apps := to.clients.Core.RESTClient(), to.clients.Apps.RESTClient()
 	watches, optIns := new(watches), newOptIns(options.OptIns, options.Namespaces)
@@ -162,7 +162,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 		knowsWorkloads: watches.knowWorkloads, knowsWhatExists: watches.knowWhatExists,
 	})
 	panics := &panics{
-		catalog: known, kinds: kinds, changes: changes, backlogs: backlogs, journal: journal, gate: gate, unjudged: unjudged,
+		catalog: known, kinds: rows, changes: changes, backlogs: backlogs, journal: journal, gate: gate, unjudged: unjudged,
 		metrics: metrics, events: to.recorder,
 	}
 	left := quarantine.New(quarantine.Options{Log: log, Panicked: panics.note})
@@ -203,24 +203,24 @@ func assemble(options Options, to *connections) (*Controller, error) {
 		changed: haltsChanged, refused: refused,
 	}
 
-	intake := &intake{
+	taking := &intake{
 		catalog: known, optIns: optIns, mistakes: mistakes, unusable: newUnusable(optIns, role, to.recorder, log), changes: changes,
 		gate: gate, restarter: restarter, deliveries: deliveries, evictions: evictions, unjudged: unjudged, haltsChanged: haltsChanged,
 		quarantine: left, metrics: metrics, events: to.recorder, log: log, role: role, grace: options.GracePeriod,
 	}
-	open := &opener{clients: to.clients, intake: intake, watches: watches}
+	open := &opener{clients: to.clients, intake: taking, watches: watches}
 	if err := open.open(sources{
-		configs: options.configKinds(), workloads: kinds, needNamespaces: options.OptIns.NeedNamespaces(), csi: options.CSI,
+		configs: options.configKinds(), workloads: rows, needNamespaces: options.OptIns.NeedNamespaces(), csi: options.CSI,
 		namespaces: options.Namespaces,
 	}); err != nil {
 		return nil, err
 	}
 
 	absences, resting := newAbsences(known, role, to.recorder, log), newResting(known, &deliveries.history, role)
-	judge := &judge{catalog: known, changes: changes, restarter: restarter, absences: absences, resting: resting, role: role, quarantine: left}
-	staleness := newStaleness(unjudged, known, judge.tryOne)
+	judging := &judge{catalog: known, changes: changes, restarter: restarter, absences: absences, resting: resting, role: role, quarantine: left}
+	staleness := newStaleness(unjudged, known, judging.tryOne)
 	board := &board{
-		catalog: known, kinds: kinds, custom: to.custom, optIns: optIns, watching: watches, mistakes: mistakes, unusable: intake.unusable,
+		catalog: known, kinds: rows, custom: to.custom, optIns: optIns, watching: watches, mistakes: mistakes, unusable: taking.unusable,
 		absences: absences, resting: resting, changes: changes, restarter: restarter, deliveries: deliveries, evictions: evictions, gate: gate,
 		keyObject: &keys.object, staleness: staleness, quarantine: left, metrics: metrics, role: role,
 	}
@@ -228,7 +228,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 		board: board, options: options, catalog: known, role: role, optIns: optIns, keys: keys, events: to.events, watches: watches,
 		changes: changes, restarter: restarter, deliveries: deliveries, gate: gate, evictor: evictor, halts: halts, reports: reports,
 		exposures: &exposures{catalog: known, pods: pods, backlogs: backlogs, quarantine: left, log: log},
-		absences:  absences, staleness: staleness, intake: intake,
+		absences:  absences, staleness: staleness, intake: taking,
 	}, nil
 }
 
@@ -260,7 +260,7 @@ func (c *Controller) Watch(ctx context.Context) {
 }
 
 // learnOptIns finds out since when the rules have applied which workloads count. As long as the API server gives no
-// answer, nothing could be sources either.
+// answer, nothing could be watched either.
 func (c *Controller) learnOptIns(ctx context.Context, start time.Time) {
 	for {
 		err := c.optIns.learnSince(ctx, c.halts.store)

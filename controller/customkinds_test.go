@@ -252,7 +252,7 @@ func TestACustomKindRestartsAtThePathOfItsTemplate(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.Join(w.bodies, "")), &patch); err != nil || patch.Spec.Job.Template.Metadata.Annotations[annotation.TimestampAnnotation] == "" {
 		t.Errorf("patches %s, %v", w.bodies, err)
 	}
-	if got := testutil.ToFloat64(w.controller.metrics.restartsByKind.WithLabelValues("gadgets.example.com")); got != 1 {
+	if got := testutil.ToFloat64(w.controller.restarter.metrics.restartsByKind.WithLabelValues("gadgets.example.com")); got != 1 {
 		t.Errorf("%v restarts are counted, want 1", got)
 	}
 	if events := eventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=example.com/v1") {
@@ -267,7 +267,7 @@ func TestACustomWorkloadThatCannotBeTakenInIsForgotten(t *testing.T) {
 	w := newCustomWorld(t, "gadgets.v1.example.com")
 	w.show(objectText("Gadget", "5", podTemplateText, ""))
 	ref := names.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
-	w.controller.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() { panic("canary") })
+	w.controller.restarter.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() { panic("canary") })
 	if _, found := w.controller.catalog.View(ref); found {
 		t.Error("it is still known")
 	}
@@ -314,7 +314,7 @@ func TestARestartOfAKindWithoutAPresetIsDeliveredWhenItsPodsAreReplaced(t *testi
 	delivered := func() float64 {
 		w.controller.deliveries.of(ref).notBefore = time.Time{}
 		w.controller.deliveries.look(context.Background(), ref)
-		return testutil.ToFloat64(w.controller.metrics.delivered.WithLabelValues(string(ref.Kind)))
+		return testutil.ToFloat64(w.controller.restarter.metrics.delivered.WithLabelValues(string(ref.Kind)))
 	}
 	for _, step := range []struct {
 		name string
@@ -339,7 +339,7 @@ func TestThePodsOfTheStatusRevisionAreThoseOfThePresentTemplate(t *testing.T) {
 	ref := names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}
 	known := w.controller.catalog.Workload(ref)
 	isPresent := func() map[string]bool {
-		recognizes, err := w.controller.custom.row(ref.Kind).revisions.present(podReader{}, t.Context(), known)
+		recognizes, err := w.controller.board.custom.row(ref.Kind).revisions.present(podReader{}, t.Context(), known)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -386,7 +386,7 @@ func TestAWorkloadThatUpdatesPodsInPlaceIsHeldAndNeverCountsAsRestarted(t *testi
 func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 	var log bytes.Buffer
 	w := newCustomWorld(t, "rollouts.v1alpha1.argoproj.io")
-	w.controller.unusable.log = slog.New(slog.NewTextHandler(&log, nil))
+	w.controller.intake.unusable.log = slog.New(slog.NewTextHandler(&log, nil))
 	w.controller.role.leading.Store(true)
 	bad := func(version string) string {
 		return objectText("Rollout", version, `"workloadRef": {"kind": "Deployment", "name": "web"}`, "")
@@ -417,7 +417,7 @@ func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 		t.Error("one that is wrong again is known as it was")
 	}
 	w.watch.Replace(nil, "12")
-	if w.controller.unusable.known.size() != 0 {
+	if w.controller.intake.unusable.known.size() != 0 {
 		t.Error("one that is gone is remembered")
 	}
 }

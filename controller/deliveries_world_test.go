@@ -144,7 +144,7 @@ func TestARestartAtATimeThatNoClockShowsIsNoRestart(t *testing.T) {
 	if at := restartedAt(forged); !at.IsZero() {
 		t.Errorf("restarted at %s", at)
 	}
-	if last := w.controller.lastRestartOf(forged); last != nil {
+	if last := w.controller.board.lastRestartOf(forged); last != nil {
 		t.Errorf("its last restart is %+v", last)
 	}
 }

@@ -62,9 +62,9 @@ func TestAnIgnoredErrorCountsAsSuchAndMakesNoRestartLate(t *testing.T) {
 		failure, reason string
 		late            bool
 	}{{"frozen", "ignored", false}, {"something else", "unknown", true}, {"frozen again", "ignored", false}} {
-		before := testutil.ToFloat64(c.metrics.patchErrors.WithLabelValues(step.reason))
+		before := testutil.ToFloat64(c.restarter.metrics.patchErrors.WithLabelValues(step.reason))
 		c.restarter.failed(web, errors.New(step.failure))
-		if more := testutil.ToFloat64(c.metrics.patchErrors.WithLabelValues(step.reason)) - before; more != 1 {
+		if more := testutil.ToFloat64(c.restarter.metrics.patchErrors.WithLabelValues(step.reason)) - before; more != 1 {
 			t.Errorf("%q counts %v times as %q", step.failure, more, step.reason)
 		}
 		if _, late := c.restarter.backlogs.longestWaits(time.Now())[web.Namespace]; late != step.late {

@@ -52,7 +52,7 @@ func (w *world) runs(name string, annotations map[string]string, configs ...stri
 func (w *world) log() *strings.Builder {
 	var text strings.Builder
 	c, log := w.controller, slog.New(slog.NewTextHandler(&text, nil))
-	c.intake.log, c.mistakes.log, c.unusable.log = log, log, log
+	c.intake.log, c.intake.mistakes.log, c.intake.unusable.log = log, log, log
 	c.restarter.log, c.deliveries.log, c.halts.log, c.gate.log, c.reports.log = log, log, log, log, log
 	c.reports.notices.log = log
 	return &text

@@ -73,7 +73,7 @@ func TestAWaitAfterATakeoverCountsFromTheEdit(t *testing.T) {
 		w.controller.restarter.queue.Add(deploymentNamed("a/web"), names.ConfigRef{})
 		settle(w)
 		w.requireWait(t, 0)
-		for _, histogram := range []prometheus.Histogram{w.controller.metrics.changeToPatch, w.controller.metrics.dueToPatch} {
+		for _, histogram := range []prometheus.Histogram{w.controller.restarter.metrics.changeToPatch, w.controller.restarter.metrics.dueToPatch} {
 			var got dto.Metric
 			if err := histogram.Write(&got); err != nil || math.Round(got.GetHistogram().GetSampleSum()) != 162 {
 				t.Errorf("%s has a sum of %v (%v)", histogram.Desc(), got.GetHistogram().GetSampleSum(), err)
@@ -168,7 +168,7 @@ func (w *world) requireWait(t *testing.T, want time.Duration) {
 // requireSince requires that one workload is in a state, and since when.
 func (w *world) requireSince(t *testing.T, state status.State, since time.Time, atLeast bool) {
 	t.Helper()
-	e := w.controller.explain(deploymentNamed("a/web"), time.Now()).Entry
+	e := w.controller.board.explain(deploymentNamed("a/web"), time.Now()).Entry
 	if e.State != state || e.Since.Sub(since).Abs() > time.Second || e.AtLeast != atLeast {
 		t.Errorf("it is %s since %v (at least: %t), want %s since %v (%t)", e.State, e.Since, e.AtLeast, state, since, atLeast)
 	}

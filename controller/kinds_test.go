@@ -230,14 +230,14 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 	if diff := cmp.Diff(want, server.requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if got := testutil.ToFloat64(c.metrics.restartsByKind.WithLabelValues("Gadget")); got != 1 {
+	if got := testutil.ToFloat64(c.restarter.metrics.restartsByKind.WithLabelValues("Gadget")); got != 1 {
 		t.Errorf("%v restarts are counted, want 1", got)
 	}
 	if events := eventsOf(recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=apps/v1") {
 		t.Errorf("events: %q", events)
 	}
 
-	c.quarantine.Try(quarantine.Intake, mustReduce(t, app).name(), func() { panic("canary") })
+	c.restarter.quarantine.Try(quarantine.Intake, mustReduce(t, app).name(), func() { panic("canary") })
 	if _, found := c.catalog.View(ref); found {
 		t.Error("one that cannot be taken in is still known")
 	}

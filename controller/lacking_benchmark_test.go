@@ -25,7 +25,7 @@ func BenchmarkOverviewOfLargeWorkloadsThatLackAConfig(b *testing.B) {
 		w.show("deployments", d)
 		ref := deploymentNamed(name)
 		w.controller.absences.put(ref, "configmap/gone does not exist", w.controller.role.began)
-		w.controller.resting.judge(w.controller.catalog.Workload(ref), w.controller.role.began)
+		w.controller.board.resting.judge(w.controller.catalog.Workload(ref), w.controller.role.began)
 	}
 	for namespace := range 5 {
 		for i := range maxNotedOf {

@@ -339,7 +339,7 @@ func TestWhatPeopleHeldUnderAFormerLeaderIsNotLate(t *testing.T) {
 			pass, _ := succeed(t, leader, standby)
 			pass(time.Second)
 			var got dto.Metric
-			if err := standby.controller.metrics.dueToPatch.Write(&got); err != nil || len(standby.restarted()) != 1 {
+			if err := standby.controller.restarter.metrics.dueToPatch.Write(&got); err != nil || len(standby.restarted()) != 1 {
 				t.Fatalf("%q restarted (%v)", standby.restarted(), err)
 			}
 			if late := got.GetHistogram().GetSampleSum(); late < want || late > want+10 {
@@ -393,7 +393,7 @@ func TestAWrongResumeIsToldByTheNextLeader(t *testing.T) {
 		if events := heard(); len(events) != 1 || !strings.Contains(events[0], id) {
 			t.Errorf("the Events are %q", events)
 		}
-		if noted := standby.controller.mistakes.known.size(); noted != 1 {
+		if noted := standby.controller.intake.mistakes.known.size(); noted != 1 {
 			t.Errorf("%d are noted", noted)
 		}
 		standby.annotate("a/c", annotation.ResumeAnnotation, id)

@@ -55,20 +55,20 @@ func TestAnEnabledWorkloadThatIsLeftAloneIsListedWithWhyAndNeverSettled(t *testi
 			text:  "its .spec.selector is longer than 16384 bytes. Change that, or ",
 		},
 		"an internal error when it was taken in": {
-			begin: func(w *world) { w.controller.quarantine.Try(quarantine.Intake, name, func() { panic("canary") }) },
+			begin: func(w *world) { w.controller.restarter.quarantine.Try(quarantine.Intake, name, func() { panic("canary") }) },
 			text:  "internal error: the controller tries again when the workload changes. ", isGap: true,
 		},
 		"internal errors at two places": {
 			begin: func(w *world) {
 				for _, place := range []quarantine.Place{quarantine.Queue, quarantine.Decision} {
-					w.controller.quarantine.Try(place, name, func() { panic("canary") })
+					w.controller.restarter.quarantine.Try(place, name, func() { panic("canary") })
 				}
 			},
 			text: "internal error: the controller tries again when the workload changes. ", isGap: true,
 		},
 		"an internal error when it was decided about": {
-			begin: func(w *world) { w.controller.quarantine.Try(quarantine.Decision, name, func() { panic("canary") }) },
-			end:   func(w *world) { w.controller.quarantine.Try(quarantine.Decision, name, func() {}) },
+			begin: func(w *world) { w.controller.restarter.quarantine.Try(quarantine.Decision, name, func() { panic("canary") }) },
+			end:   func(w *world) { w.controller.restarter.quarantine.Try(quarantine.Decision, name, func() {}) },
 			text:  "internal error: the controller tries again when the workload changes. ", isGap: true,
 		},
 	} {

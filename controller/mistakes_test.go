@@ -116,7 +116,7 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 	heard()
 	w.controller.beginToLead()
 	require("a deletion", 0)
-	if w.controller.mistakes.known.size() != 0 {
+	if w.controller.intake.mistakes.known.size() != 0 {
 		t.Error("the namespace is not forgotten")
 	}
 }
@@ -135,7 +135,7 @@ func TestTheMistakesOfANamespaceAreLimitedAndOthersAreStillReported(t *testing.T
 	if got := heard(); len(got) != 1 {
 		t.Errorf("in another namespace, the Events are %q", got)
 	}
-	if n := len(w.controller.mistakes.known.all()) - 1; n != maxNotedOf {
+	if n := len(w.controller.intake.mistakes.known.all()) - 1; n != maxNotedOf {
 		t.Errorf("%d mistakes are kept", n)
 	}
 }
@@ -150,7 +150,7 @@ func TestAStandbyReportsNoMistakeAndTheOthersNothing(t *testing.T) {
 	for i := range 1000 {
 		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.meta(fmt.Sprintf("b/c-%d", i))})
 	}
-	if n := w.controller.mistakes.known.size(); n != 1 {
+	if n := w.controller.intake.mistakes.known.size(); n != 1 {
 		t.Errorf("notes about %d objects, want one about that with a mistake", n)
 	}
 }
@@ -280,7 +280,7 @@ func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testi
 	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/other")})
 	for _, name := range []string{"a", "b"} {
 		o := observation{namespace: &optin.Namespace{Name: name}}
-		w.controller.mistakes.note(o.name(), newMistake("u", "label x"), false)
+		w.controller.intake.mistakes.note(o.name(), newMistake("u", "label x"), false)
 	}
 	problems := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Mistakes
 	if len(problems) != 2 || problems[0].Object != "configmap/a/c" || !strings.HasPrefix(problems[0].Problem, "annotation com.xing.deployment-restart.hodl") || problems[1].Object != "namespace//a" {
@@ -290,10 +290,10 @@ func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testi
 
 // BenchmarkMistakeOnAWorkloadThatIsNotEnabled is what the page of such a workload costs, which a stream looks at once a second.
 func BenchmarkMistakeOnAWorkloadThatIsNotEnabled(b *testing.B) {
-	c := &board{mistakes: new(mistakes)}
+	c := &Controller{intake: &intake{mistakes: new(mistakes)}}
 	for i := range 2 * maxNotedOf {
 		object := nameOfWorkload(deploymentNamed(fmt.Sprintf("a/w-%d", i)))
-		c.mistakes.known.put("a", object, mistake{text: "a typo"})
+		c.intake.mistakes.known.put("a", object, mistake{text: "a typo"})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

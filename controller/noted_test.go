@@ -69,7 +69,7 @@ func TestWhatAWorkloadLacksIsSaidHoweverManyLackSomething(t *testing.T) {
 	}
 	for _, name := range names {
 		ref := deploymentNamed(name)
-		if s := w.controller.standingOf(ref); s.by.text != "configmap/c does not exist" {
+		if s := w.controller.board.standingOf(ref); s.by.text != "configmap/c does not exist" {
 			t.Fatalf("%s: %+v", name, s)
 		}
 	}

@@ -143,7 +143,7 @@ func (o *Options) ownPermissions() []apiclient.Permission {
 func (c *Controller) Permissions() []apiclient.Permission {
 	permissions := c.options.ownPermissions()
 	for _, namespace := range apiclient.NamespacesOrAll(c.options.Namespaces) {
-		for _, permission := range c.options.permissions(c.kinds) {
+		for _, permission := range c.options.permissions(c.board.kinds) {
 			permission.Namespace = namespace
 			permissions = append(permissions, permission)
 		}

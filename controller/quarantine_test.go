@@ -63,7 +63,7 @@ func seenWorkload(name, version string) *workloadObservation {
 
 func (c *Controller) requirePanics(t *testing.T, place quarantine.Place, want float64, detail string) {
 	t.Helper()
-	if got := testutil.ToFloat64(c.metrics.panics.WithLabelValues(string(place))); got != want {
+	if got := testutil.ToFloat64(c.restarter.metrics.panics.WithLabelValues(string(place))); got != want {
 		t.Errorf("%v panics are counted, want %v", got, want)
 	}
 	_, ready := c.Ready()
@@ -92,7 +92,7 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	w.workload.References = []template.Reference{{Config: config}}
 	c.intake.listConfigs(names.ConfigMap, "", []*observation{observed("1", "1")}, true)
 	panics := func(list func()) {
-		if c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(names.ConfigMap).kind()}, list) {
+		if c.restarter.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(names.ConfigMap).kind()}, list) {
 			t.Fatal("the list does not panic")
 		}
 	}
@@ -167,7 +167,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 	c.restarter.backlogs.noteDue(bad.ref, false, time.Unix(0, 0))
 	named := nameOfWorkload(bad.ref)
 	named.ResourceVersion = "2"
-	c.quarantine.Try(quarantine.Intake, named, func() { panic("canary") })
+	c.restarter.quarantine.Try(quarantine.Intake, named, func() { panic("canary") })
 	c.requirePanics(t, quarantine.Intake, 1, leftAlone)
 	due, waits := c.restarter.backlogs.state(bad.ref)
 	if _, found := c.catalog.View(bad.ref); found || c.changes.Len() > 0 || due || waits {
@@ -176,7 +176,7 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 	if events := eventsOf(recorder); len(events) != 1 {
 		t.Errorf("events: %q", events)
 	}
-	c.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: named.Kind, Namespace: "ns", Name: "bad", ResourceVersion: "3"}, func() { c.intake.observeWorkload(bad) })
+	c.restarter.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: named.Kind, Namespace: "ns", Name: "bad", ResourceVersion: "3"}, func() { c.intake.observeWorkload(bad) })
 	c.requirePanics(t, quarantine.Intake, 1, "")
 	if !c.changes.Holds(bad.ref, bad.ref) {
 		t.Error("it is not decided about when it has changed")
@@ -215,7 +215,7 @@ func TestAWorkloadThatCannotBeJudgedDoesNotCountAsStale(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "", "")
 	bad := seenWorkload("bad", "1")
 	c.intake.observeWorkload(bad)
-	c.resting.history = nil // so that judging panics
+	c.board.resting.history = nil // so that judging panics
 	if got := c.staleness.judge(bad.ref); got != fresh {
 		t.Errorf("it is judged as %v", got)
 	}

@@ -54,7 +54,7 @@ func TestAWorkloadThatCrashesAfterItsRestartWasDeliveredIsOnThePage(t *testing.T
 	}
 	w.changed("a/one", wholeStatus)
 	w.judged(t)
-	if _, isNoted := w.controller.resting.unsettled.find("a", deploymentNamed("a/one")); isNoted {
+	if _, isNoted := w.controller.board.resting.unsettled.find("a", deploymentNamed("a/one")); isNoted {
 		t.Error("it is kept although all its pods run")
 	}
 }

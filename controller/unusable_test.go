@@ -35,12 +35,12 @@ func TestAWorkloadOfAnotherToolThatCannotBeRestartedIsReportedIfTheToolIsUnderst
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			w := newCustomWorldWith(t, "rollouts.v1alpha1.argoproj.io", understands(test.dialects...))
-			w.controller.unusable.log = slog.New(slog.NewTextHandler(&log, nil))
+			w.controller.intake.unusable.log = slog.New(slog.NewTextHandler(&log, nil))
 			w.controller.role.leading.Store(true)
 			w.show(test.object)
 			w.show(strings.Replace(test.object, `"resourceVersion": "5"`, `"resourceVersion": "6"`, 1)) // with another status
 			events, lines := eventsOf(w.recorder), strings.Count(log.String(), "cannot restart a workload that is enabled")
-			unusable := w.controller.kindsAsked()[0].Unusable
+			unusable := w.controller.board.kindsAsked()[0].Unusable
 			if len(events) != test.want || lines != test.want || unusable != test.want {
 				t.Errorf("%d lines, %d unusable workloads and the Events %q, want %d each", lines, unusable, events, test.want)
 			}

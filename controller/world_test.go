@@ -99,7 +99,7 @@ func newControllerWith(options Options, events record.EventRecorder) (*Controlle
 
 // recordOwn records the Events about what objects are, apart from what becomes of restarts.
 func (c *Controller) recordOwn(events record.EventRecorder) {
-	c.intake.events, c.mistakes.events, c.unusable.events, c.absences.events = events, events, events, events
+	c.intake.events, c.intake.mistakes.events, c.intake.unusable.events, c.absences.events = events, events, events, events
 }
 
 func (w *world) nextVersion() string {
