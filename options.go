@@ -20,7 +20,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/catalog/policy"
-	"kubernetes-deployment-restart-controller/controller"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/window"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/election"
@@ -187,7 +187,7 @@ func (o *options) validateFanOut() error {
 		return fmt.Errorf("--fan-out-failures must not be negative and at most %d, but is %d", mostRestarts, o.FanOutFailures)
 	}
 	for _, text := range o.FanOutGroups {
-		group, err := controller.ParseGroup(text)
+		group, err := gatekeeper.ParseGroup(text)
 		if err != nil {
 			return fmt.Errorf("--fan-out-group: %w", err)
 		}
@@ -204,8 +204,8 @@ func (o *options) validateFanOut() error {
 }
 
 // fanOut returns how restarts that are due are held back.
-func (o *options) fanOut() controller.FanOutOptions {
-	return controller.FanOutOptions{
+func (o *options) fanOut() gatekeeper.FanOutOptions {
+	return gatekeeper.FanOutOptions{
 		Gradual: o.FanOut == string(policy.Gradual), Limit: o.FanOutLimit, Failures: o.FanOutFailures, Groups: o.groups, Window: o.window,
 	}
 }

@@ -19,6 +19,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/controllertest"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // An API server that has just started may refuse what it allows a moment later.
@@ -29,7 +33,7 @@ func TestARestartThatLacksAConfigWaitsThroughAnOutageAndOneRefusal(t *testing.T)
 	synctest.Test(t, func(t *testing.T) {
 		w := lacking(t, "a/one")
 		cms := w.watches["configmaps"]
-		w.controller.gate.knowsWhatExists = (&watches{[]*resourceWatch{cms}}).knowWhatExists
+		w.controller.gate.KnowsWhatExists = (&intake.Watches{All: []*intake.ResourceWatch{cms}}).KnowWhatExists
 		listed := corev1.ConfigMapList{
 			TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMapList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"},
 			Items: []corev1.ConfigMap{*w.configMaps["a/c"]}, // not b
@@ -95,15 +99,15 @@ func TestAHaltThatAnotherRestartEndsIsWrittenAtOnce(t *testing.T) {
 		leader.runs("a/web", map[string]string{annotation.WaveAnnotation: "-1"}, "b", "c")
 		leader.runs("a/other", nil, "c")
 		settle(leader)
-		standby.controller.role.leading.Store(false)
+		standby.controller.role.Leading.Store(false)
 		list(standby, "configmaps", standby.configMaps)
 		list(standby, "deployments", leader.deployments)
 		time.Sleep(time.Minute)
-		server := &haltServer{}
+		server := &objecttest.HaltServer{}
 		k := leader.controller.halts
-		k.store = storeOf(t, server)
+		k.Store = controllertest.StoreOf(t, server)
 		sync := func() {
-			if err := k.sync(t.Context()); err != nil {
+			if err := k.Sync(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -116,12 +120,12 @@ func TestAHaltThatAnotherRestartEndsIsWrittenAtOnce(t *testing.T) {
 		leader.fails(t, "a/web")
 		settle(leader)
 		select {
-		case <-k.changed:
+		case <-k.Changed:
 			sync()
 		default:
 			t.Error("nothing to write")
 		}
-		leader.requireHalts(t, server, leader.controller.gate.activeHalts()[0].ID)
+		leader.requireHalts(t, server, leader.controller.gate.ActiveHalts()[0].ID)
 		// the other config is mended: it was what broke the pods
 		time.Sleep(time.Minute)
 		for _, w := range []*world{leader, standby} {
@@ -130,12 +134,12 @@ func TestAHaltThatAnotherRestartEndsIsWrittenAtOnce(t *testing.T) {
 		settle(leader)
 		leader.changed("a/web", wholeStatus)
 		for range 4 {
-			leader.controller.deliveries.look(t.Context(), aWeb)
+			leader.controller.deliveries.Look(t.Context(), objecttest.AWeb)
 			time.Sleep(10 * time.Second)
 		}
 		woken := false
 		select {
-		case <-k.changed:
+		case <-k.Changed:
 			woken = true
 		default:
 		}
@@ -145,15 +149,15 @@ func TestAHaltThatAnotherRestartEndsIsWrittenAtOnce(t *testing.T) {
 		// the leader dies now; another one follows
 		standby.deployments, standby.version = leader.deployments, leader.version+1000
 		list(standby, "deployments", standby.deployments)
-		pass := standby.takeOver(t, &haltServer{}, server.object.Data)
+		pass := standby.takeOver(t, &objecttest.HaltServer{}, server.Object.Data)
 		for range 60 {
 			pass(time.Minute)
 			settle(standby)
 			for name := range standby.deployments {
-				standby.controller.deliveries.look(t.Context(), deploymentNamed(name))
+				standby.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(name))
 			}
 		}
-		if h := standby.controller.gate.activeHalts(); len(h) > 0 {
+		if h := standby.controller.gate.ActiveHalts(); len(h) > 0 {
 			t.Errorf("an hour later it is halted: %+v; a/other restarted: %v", h, standby.deployments["a/other"].Spec.Template.Annotations)
 		}
 	})
@@ -176,7 +180,7 @@ func TestACanaryOfASecretIsJudgedOnceTheKeyIsKnown(t *testing.T) {
 				leader.runs("a/other", nil, "s")
 				leader.runs("a/third", nil, "s")
 				settle(leader)
-				standby.controller.role.leading.Store(false)
+				standby.controller.role.Leading.Store(false)
 				list(standby, "deployments", leader.deployments)
 				time.Sleep(time.Minute)
 				edited := secret.DeepCopy()
@@ -196,28 +200,28 @@ func TestACanaryOfASecretIsJudgedOnceTheKeyIsKnown(t *testing.T) {
 				leader.changed(canary[0], failed)
 				standby.deployments, standby.version = leader.deployments, leader.version+1000
 				list(standby, "deployments", standby.deployments)
-				pass := standby.takeOver(t, &haltServer{}, nil)
+				pass := standby.takeOver(t, &objecttest.HaltServer{}, nil)
 				if knows {
 					standby.controller.useKey(key)
 				}
 				pass(time.Second)
-				standby.controller.deliveries.look(t.Context(), deploymentNamed(canary[0]))
+				standby.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(canary[0]))
 				settle(standby)
 				pass(time.Second)
 				standby.controller.useKey(key)
 				for n := range standby.deployments {
-					standby.controller.restarter.queue.Add(deploymentNamed(n), names.ConfigRef{})
+					standby.controller.restarter.Queue.Add(objecttest.DeploymentNamed(n), names.ConfigRef{})
 				}
 				settle(standby)
 				for range 30 {
 					pass(20 * time.Second)
 					settle(standby)
 					for n := range standby.deployments {
-						standby.controller.deliveries.look(t.Context(), deploymentNamed(n))
+						standby.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(n))
 					}
 				}
-				if got := standby.restarted(); len(got) > 1 || len(standby.controller.gate.activeHalts()) != 1 {
-					t.Errorf("%s broke, and then %v; halts %+v", canary, got, standby.controller.gate.activeHalts())
+				if got := standby.restarted(); len(got) > 1 || len(standby.controller.gate.ActiveHalts()) != 1 {
+					t.Errorf("%s broke, and then %v; halts %+v", canary, got, standby.controller.gate.ActiveHalts())
 				}
 			})
 		})
@@ -228,8 +232,8 @@ func TestACanaryOfASecretIsJudgedOnceTheKeyIsKnown(t *testing.T) {
 func TestAHoldOfEverythingHoldsAfterARefusedRead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
-		w.controller.gate.options.Gradual = false
-		server := &haltServer{failures: []int{403}}
+		w.controller.gate.FanOut.Gradual = false
+		server := &objecttest.HaltServer{Failures: []int{403}}
 		pass := w.takeOver(t, server, map[string]string{"hold": "incident"})
 		w.edited("a/c", "2")
 		synctest.Wait()
@@ -253,14 +257,14 @@ func TestNothingIsCalledMissingBeforeItIsListed(t *testing.T) {
 		next := gradual(t) // which knows no a/b
 		told := next.listens()
 		next.deployments, next.version = former.deployments, 1000
-		next.controller.gate.knowsWhatExists = (&watches{[]*resourceWatch{next.watches["configmaps"]}}).knowWhatExists
+		next.controller.gate.KnowsWhatExists = (&intake.Watches{All: []*intake.ResourceWatch{next.watches["configmaps"]}}).KnowWhatExists
 		next.leads()
 		list(next, "deployments", next.deployments)
 		for range 100 {
-			next.controller.deliveries.look(t.Context(), aWeb)
+			next.controller.deliveries.Look(t.Context(), objecttest.AWeb)
 			time.Sleep(10 * time.Second)
 		}
-		for _, m := range told(reasonNotDelivered) {
+		for _, m := range told(events.NotDelivered) {
 			if strings.Contains(m, "does not exist") {
 				t.Errorf("told %q", m)
 			}
@@ -286,7 +290,7 @@ func TestARecordAfterAFailureKeepsItsHaltFromLastingForEver(t *testing.T) {
 				for range 30 {
 					pass(time.Minute)
 				}
-				if h := standby.controller.gate.activeHalts(); len(h) > 0 {
+				if h := standby.controller.gate.ActiveHalts(); len(h) > 0 {
 					t.Errorf("it has run for half an hour, and is halted: %+v", h)
 				}
 			})
@@ -311,8 +315,8 @@ func TestACanaryIsFollowedAlsoIfItsRecordWasWrittenAgain(t *testing.T) {
 				for range 10 {
 					pass(time.Minute)
 				}
-				if h := standby.controller.gate.activeHalts(); len(h) != 1 || len(standby.restarted()) != 1 {
-					t.Errorf("halts %+v, restarted %v, told %q", h, standby.restarted(), told(reasonNotDelivered))
+				if h := standby.controller.gate.ActiveHalts(); len(h) != 1 || len(standby.restarted()) != 1 {
+					t.Errorf("halts %+v, restarted %v, told %q", h, standby.restarted(), told(events.NotDelivered))
 				}
 			})
 		})
@@ -323,7 +327,7 @@ func TestARestartThatWasHeldForDaysIsNotLateForANewProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		former, next := gradual(t, "a/web"), gradual(t)
 		time.Sleep(time.Minute)
-		former.controller.gate.holdEverything("an incident")
+		former.controller.gate.HoldEverything("an incident")
 		former.edited("a/c", "2")
 		settle(former)
 		next.deployments, next.version = former.deployments, 1000

@@ -1,10 +1,7 @@
 package controller
 
 import (
-	"context"
 	"fmt"
-	"io"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -12,20 +9,17 @@ import (
 	"testing/synctest"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
-	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	catalogrecord "kubernetes-deployment-restart-controller/catalog/record"
-	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/fanout"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -38,7 +32,7 @@ func TestAHoldThatComesAndGoesIsReportedLessAndLessOften(t *testing.T) {
 		}
 		w := gradual(t, names...)
 		events := record.NewFakeRecorder(1000)
-		w.controller.restarter.events = events
+		w.controller.restarter.Events = events
 		w.edited("a/c", "2")
 		settle(w)
 		if first := w.restarted(); len(first) != 1 || len(events.Events) != 1 {
@@ -49,7 +43,7 @@ func TestAHoldThatComesAndGoesIsReportedLessAndLessOften(t *testing.T) {
 				w.configMaps["a/c"].Annotations = nil
 			}
 			w.show("configmaps", w.configMaps["a/c"])
-			time.Sleep(longestWait) // until they ask again
+			time.Sleep(pending.LongestWait) // until they ask again
 			settle(w)
 		}
 		if caused := len(events.Events) - 1; caused != 3*2*(len(names)-1) { // after 0, 5 and 20 minutes
@@ -64,17 +58,17 @@ func TestAHoldIsReportedAtOnceOnWorkloadsThatWaitForSomethingElse(t *testing.T) 
 			w.annotate("a/c", annotation.HoldAnnotation, "an incident")
 			w.show("configmaps", w.configMaps["a/c"])
 		},
-		"of everything": func(w *world) { w.controller.halts.takeIn(map[string]string{gate.HoldEntry: "an incident"}) },
+		"of everything": func(w *world) { w.controller.halts.TakeIn(map[string]string{gate.HoldEntry: "an incident"}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := gradual(t, "a/web", "a/other")
 			events := record.NewFakeRecorder(10)
 			w.edited("a/c", "2")
 			settle(w)
-			w.controller.restarter.events = events
+			w.controller.restarter.Events = events
 			hold(w)
 			settle(w)
-			if held := w.controller.gate.ledger.Waiting()[gate.Hold]; held != 1 || len(events.Events) != 1 {
+			if held := w.controller.gate.Ledger.Waiting()[gate.Hold]; held != 1 || len(events.Events) != 1 {
 				t.Errorf("%d workloads are known to be held, and there are %d Events", held, len(events.Events))
 			}
 		})
@@ -88,23 +82,23 @@ func TestTheEventsOnTheConfigsOfANamespaceLeaveThoseOfOthersTheirTurn(t *testing
 	inNamespace := func(namespace string, i int) names.ConfigRef {
 		return names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: fmt.Sprint(i)}
 	}
-	for i := range 10 * maxReportsOf {
-		reports.note(inNamespace("hostile", i), corev1.EventTypeWarning, reasonNotDelivered, "failed")
+	for i := range 10 * gatekeeper.MaxReportsOf {
+		reports.Note(inNamespace("hostile", i), corev1.EventTypeWarning, events.NotDelivered, "failed")
 	}
-	reports.note(inNamespace("other", 1), corev1.EventTypeWarning, reasonNotDelivered, "failed")
-	if dropped := strings.Count(log.String(), "dropping some"); dropped != 1 || reports.waiting.Len() != maxReportsOf+1 {
-		t.Errorf("%d Events wait, and the log reports %d times that others were dropped", reports.waiting.Len(), dropped)
+	reports.Note(inNamespace("other", 1), corev1.EventTypeWarning, events.NotDelivered, "failed")
+	if dropped := strings.Count(log.String(), "dropping some"); dropped != 1 || reports.Waiting.Len() != gatekeeper.MaxReportsOf+1 {
+		t.Errorf("%d Events wait, and the log reports %d times that others were dropped", reports.Waiting.Len(), dropped)
 	}
 	taken := make(map[string]int)
-	for _, e := range reports.take() {
-		taken[e.config.Namespace]++
+	for _, e := range reports.Take() {
+		taken[e.Config.Namespace]++
 	}
-	if taken["hostile"] != reportsOfNamespace || taken["other"] != 1 {
+	if taken["hostile"] != gatekeeper.ReportsOfNamespace || taken["other"] != 1 {
 		t.Errorf("the first Events are of %v", taken)
 	}
-	for len(reports.take()) > 0 {
+	for len(reports.Take()) > 0 {
 	}
-	if left := reports.waiting.Len(); left > 0 {
+	if left := reports.Waiting.Len(); left > 0 {
 		t.Errorf("%d Events are never taken", left)
 	}
 }
@@ -116,8 +110,8 @@ func TestTheLastWordOnAFanOutIsThatNothingOfItIsLeft(t *testing.T) {
 			w.edited("a/c", content)
 			time.Sleep(time.Second)
 			settle(w)
-			w.controller.reports.lookAtFanOuts(time.Now())
-			return w.eventsOf(reasonFanOut)
+			w.controller.reports.LookAtFanOuts(time.Now())
+			return w.eventsOf(events.FanOut)
 		}
 		w.changed("a/one", holdIt)
 		if events := told("2"); len(events) != 1 || !strings.HasSuffix(events[0], ": 0 of 1 delivered, 0 rolling, 1 waiting") {
@@ -126,7 +120,7 @@ func TestTheLastWordOnAFanOutIsThatNothingOfItIsLeft(t *testing.T) {
 		if events := told("3"); slices.ContainsFunc(events, func(e string) bool { return strings.HasPrefix(e, "ended") }) {
 			t.Errorf("while another content is held: %q", events)
 		}
-		time.Sleep(progressPeriod)
+		time.Sleep(fanout.ProgressPeriod)
 		told("3")
 		if events := told("1"); !slices.Equal(events, []string{"ended: no restart for it is due or under way any more"}) {
 			t.Errorf("when none is due any more: %q", events)
@@ -143,7 +137,7 @@ func TestAFanOutOfAContentThatIsTakenBackDoesNotFinish(t *testing.T) {
 		w, began := gradual(t, "a/one", "a/two"), time.Now()
 		w.edited("a/c", "2")
 		settle(w)
-		w.controller.reports.lookAtFanOuts(time.Now())
+		w.controller.reports.LookAtFanOuts(time.Now())
 		for range 2 {
 			w.delivers(t, "a/one")
 			w.delivers(t, "a/two")
@@ -152,33 +146,17 @@ func TestAFanOutOfAContentThatIsTakenBackDoesNotFinish(t *testing.T) {
 		time.Sleep(time.Second)
 		w.edited("a/c", "3")
 		settle(w)
-		w.controller.reports.lookAtFanOuts(time.Now())
-		w.controller.reports.noteUnfinished(aConfig, began) // as if a former leader had restarted them
+		w.controller.reports.LookAtFanOuts(time.Now())
+		w.controller.reports.NoteUnfinished(aConfig, began) // as if a former leader had restarted them
 		w.edited("a/c", "2")
 		time.Sleep(time.Minute)
 		settle(w)
-		w.controller.reports.lookAtFanOuts(time.Now())
-		events := w.eventsOf(reasonFanOut)
+		w.controller.reports.LookAtFanOuts(time.Now())
+		events := w.eventsOf(events.FanOut)
 		if last := events[len(events)-1]; last != "ended: no restart for it is due or under way any more" {
 			t.Errorf("%q", events)
 		}
 	})
-}
-
-func TestTheEndOfAFanOutNamesThoseThatLackPods(t *testing.T) {
-	const ended = "ended: no restart for it is due or under way any more"
-	for want, o := range map[string]outcome{
-		ended + "; at least 2 delivered; 1 restarted and lack pods":                                  {delivered: 2, unwell: 1, lacking: 1},
-		ended + "; 3 restarted and lack pods":                                                        {unwell: 3, lacking: 3},
-		ended + "; at least 1 delivered":                                                             {delivered: 1, unwell: 1},
-		"ended: no restart for it is under way any more; 2 not restarted; 1 restarted and lack pods": {due: 2, unwell: 1, lacking: 1},
-		"finished: at least 1 delivered":                                                             {delivered: 1},
-		ended:                                                                                        {},
-	} {
-		if text := o.text(); text != want {
-			t.Errorf("%q, want %q", text, want)
-		}
-	}
 }
 
 // A leader that is new tells the end, because the former one may not have.
@@ -190,20 +168,20 @@ func TestAFanOutDoesNotFinishWhileOneThatFailedMayRecover(t *testing.T) {
 		settle(w)
 		first := w.restarted()[0]
 		w.fails(t, first)
-		w.controller.reports.lookAtFanOuts(time.Now())
-		w.eventsOf(reasonFanOut)
+		w.controller.reports.LookAtFanOuts(time.Now())
+		w.eventsOf(events.FanOut)
 		w.changed(first, wholeStatus)
-		w.controller.deliveries.look(t.Context(), deploymentNamed(first))
-		w.controller.reports.noteUnfinished(aConfig, began)
-		w.controller.gate.reset() // nothing is under way any more
-		w.controller.reports.lookAtFanOuts(time.Now())
-		if events := w.eventsOf(reasonFanOut); len(events) > 0 {
+		w.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(first))
+		w.controller.reports.NoteUnfinished(aConfig, began)
+		w.controller.gate.Reset() // nothing is under way any more
+		w.controller.reports.LookAtFanOuts(time.Now())
+		if events := w.eventsOf(events.FanOut); len(events) > 0 {
 			t.Errorf("before it has recovered: %q", events)
 		}
 		time.Sleep(time.Minute)
-		w.controller.deliveries.look(t.Context(), deploymentNamed(first))
-		w.controller.reports.lookAtFanOuts(time.Now())
-		if events := w.eventsOf(reasonFanOut); !slices.Equal(events, []string{"ended: no restart for it is under way any more; 1 not restarted; at least 1 delivered"}) {
+		w.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(first))
+		w.controller.reports.LookAtFanOuts(time.Now())
+		if events := w.eventsOf(events.FanOut); !slices.Equal(events, []string{"ended: no restart for it is under way any more; 1 not restarted; at least 1 delivered"}) {
 			t.Errorf("in the end: %q", events)
 		}
 	})
@@ -223,10 +201,10 @@ func TestAFanOutFinishesWhateverItsReadersCannotSee(t *testing.T) {
 		w.configMaps["a/c"].Data["other"] = "x"
 		w.show("configmaps", w.configMaps["a/c"])
 		settle(w)
-		w.eventsOf(reasonFanOut)
-		w.controller.reports.noteUnfinished(aConfig, began)
-		w.controller.reports.lookAtFanOuts(time.Now())
-		if events := w.eventsOf(reasonFanOut); !slices.Equal(events, []string{"finished: at least 1 delivered"}) {
+		w.eventsOf(events.FanOut)
+		w.controller.reports.NoteUnfinished(aConfig, began)
+		w.controller.reports.LookAtFanOuts(time.Now())
+		if events := w.eventsOf(events.FanOut); !slices.Equal(events, []string{"finished: at least 1 delivered"}) {
 			t.Errorf("%q", events)
 		}
 	})
@@ -236,15 +214,15 @@ func TestAFanOutFinishesWhateverItsReadersCannotSee(t *testing.T) {
 func TestAFanOutWhoseOtherRestartIsRefusedDoesNotFinish(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one", "a/two")
-		w.controller.restarter.ignoredErrors = []string{"refused"}
+		w.controller.restarter.IgnoredErrors = []string{"refused"}
 		w.edited("a/c", "2")
 		settle(w)
-		w.controller.reports.lookAtFanOuts(time.Now())
+		w.controller.reports.LookAtFanOuts(time.Now())
 		first := w.restarted()[0]
 		w.refuse, w.refusedWith = http.StatusForbidden, "refused"
 		w.delivers(t, first)
-		w.controller.reports.lookAtFanOuts(time.Now())
-		events := w.eventsOf(reasonFanOut)
+		w.controller.reports.LookAtFanOuts(time.Now())
+		events := w.eventsOf(events.FanOut)
 		if last := events[len(events)-1]; last != "ended: no restart for it is under way any more; 1 not restarted; at least 1 delivered" {
 			t.Errorf("%q", events)
 		}
@@ -260,44 +238,14 @@ func TestAFinishedFanOutCountsThoseThatAFormerLeaderRestarted(t *testing.T) {
 		"finished: 4 delivered in 1m0s; 2 more that lacked pods before": {Proven: 4, Delivered: 4, Mended: 2},
 	} {
 		p.FanOut.Config, p.Since = aConfig, time.Now().Add(-time.Minute)
-		w.controller.gate.began = time.Now().Add(-time.Hour)
+		w.controller.gate.Began = time.Now().Add(-time.Hour)
 		if strings.Contains(want, "at least") {
-			w.controller.gate.began = p.Since // it found that no watch had shown the edit
+			w.controller.gate.Began = p.Since // it found that no watch had shown the edit
 		}
-		w.controller.reports.reportFinished(&p, time.Now())
-		if events := w.eventsOf(reasonFanOut); !slices.Equal(events, []string{want}) {
+		w.controller.reports.ReportFinished(&p, time.Now())
+		if events := w.eventsOf(events.FanOut); !slices.Equal(events, []string{want}) {
 			t.Errorf("%q, want %q", events, want)
 		}
-	}
-}
-
-// Few workers judge the restarts of all namespaces.
-func TestAJudgementTakesNoRequestsForTheEventsOnItsConfigs(t *testing.T) {
-	requests := 0
-	d := deliveriesOf(t, func(r *http.Request) (*http.Response, error) {
-		ownedBy := func(owner types.UID) metav1.ObjectMeta {
-			return metav1.ObjectMeta{Name: "web", UID: "rs", OwnerReferences: []metav1.OwnerReference{{UID: owner, Controller: new(true)}}}
-		}
-		switch {
-		case strings.HasSuffix(r.URL.Path, "/pods"): // which the judgement needs
-			hangs := corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}}
-			return respond(http.StatusOK, &corev1.PodList{Items: []corev1.Pod{{ObjectMeta: ownedBy("rs"), Status: hangs}}})
-		case strings.HasSuffix(r.URL.Path, "/replicasets"): // so are these
-			return respond(http.StatusOK, &appsv1.ReplicaSetList{Items: []appsv1.ReplicaSet{{ObjectMeta: ownedBy("web-uid")}}})
-		}
-		requests++
-		return respond(http.StatusOK, &corev1.PodList{})
-	}, io.Discard)
-	followWeb(d, workload.Rollout{Wanted: 3, Updated: 1, Outdated: 2, Available: 2, Observed: true, GaveUp: true})
-	d.catalog.Workload(webRef).PodTemplate = catalogrecord.RevisionFingerprint(&corev1.PodTemplateSpec{})
-	restart := d.of(webRef)
-	for i := range 10 {
-		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: webRef.Namespace, Name: fmt.Sprint(i)}
-		restart.decision.Causes = append(restart.decision.Causes, decide.Cause{Config: config, Keys: []string{"k"}})
-	}
-	d.look(t.Context(), webRef)
-	if requests > 0 || d.notices.waiting.Len() != 10 {
-		t.Errorf("%d requests, and %d Events wait", requests, d.notices.waiting.Len())
 	}
 }
 
@@ -306,16 +254,16 @@ func TestAHoldThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
 		events := record.NewFakeRecorder(100)
-		w.controller.restarter.events = events
+		w.controller.restarter.Events = events
 		w.annotate("a/c", annotation.HoldAnnotation, "an incident")
 		w.configMaps["a/c"].Data["k"] = "2"
 		w.show("configmaps", w.configMaps["a/c"])
 		for hour := range 3 {
-			for range int(time.Hour / longestWait) { // until it asks again
+			for range int(time.Hour / pending.LongestWait) { // until it asks again
 				settle(w)
-				time.Sleep(longestWait)
+				time.Sleep(pending.LongestWait)
 			}
-			reported := eventsOf(events)
+			reported := objecttest.EventsOf(events)
 			if len(reported) < 1 || len(reported) > 2 || !strings.Contains(reported[0], "RestartHeld restart is held: the configmap/c is held: an incident") {
 				t.Errorf("the Events of hour %d are %q", hour+1, reported)
 			}
@@ -323,7 +271,7 @@ func TestAHoldThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
 		w.configMaps["a/c"].Annotations = nil
 		w.show("configmaps", w.configMaps["a/c"])
 		settle(w)
-		if reported := eventsOf(events); len(reported) != 2 || !strings.Contains(reported[0], "no longer held by a hold") || !strings.Contains(reported[1], "Restarting") {
+		if reported := objecttest.EventsOf(events); len(reported) != 2 || !strings.Contains(reported[0], "no longer held by a hold") || !strings.Contains(reported[1], "Restarting") {
 			t.Errorf("after the hold, the Events are %q", reported)
 		}
 	})
@@ -334,54 +282,17 @@ func TestAnEndOfAFanOutThatPanicsKeepsNoOthersFromBeingReported(t *testing.T) {
 	w := gradual(t, "a/web")
 	r := w.controller.reports
 	w.edited("a/without-readers", "1")
-	r.noteUnfinished(aConfig, time.Now())
-	r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "without-readers"}, time.Now())
-	r.isUndecided = func(ref names.WorkloadRef) bool { panic(ref) }
-	r.lookAtFanOuts(time.Now())
+	r.NoteUnfinished(aConfig, time.Now())
+	r.NoteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "without-readers"}, time.Now())
+	r.IsUndecided = func(ref names.WorkloadRef) bool { panic(ref) }
+	r.LookAtFanOuts(time.Now())
 	w.controller.requirePanics(t, quarantine.Delivery, 1, "configmap/a/c")
-	if due := r.take(); len(due) != 1 || due[0].config.Name != "without-readers" {
+	if due := r.Take(); len(due) != 1 || due[0].Config.Name != "without-readers" {
 		t.Errorf("%v is reported", due)
 	}
-	if len(r.unfinished) > 0 {
-		t.Errorf("%v would panic again", r.unfinished)
+	if len(r.Unfinished) > 0 {
+		t.Errorf("%v would panic again", r.Unfinished)
 	}
-}
-
-// bombedRecorder panics at Events on objects of this name.
-type bombedRecorder struct {
-	record.FakeRecorder
-	name string
-}
-
-func (r *bombedRecorder) Event(object runtime.Object, eventType, reason, message string) {
-	if object.(*corev1.ObjectReference).Name == r.name {
-		panic("canary")
-	}
-	r.FakeRecorder.Event(object, eventType, reason, message)
-}
-
-func TestAnEventOnAConfigThatPanicsKeepsNoOthersFromBeingCreated(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var log strings.Builder
-		logger, events := slog.New(slog.NewTextHandler(&log, nil)), record.NewFakeRecorder(10)
-		configs := configEventsOf(t, func(*http.Request) (*http.Response, error) {
-			list := metav1.PartialObjectMetadataList{TypeMeta: metav1.TypeMeta{Kind: "PartialObjectMetadataList", APIVersion: "meta.k8s.io/v1"}}
-			list.Items = make([]metav1.PartialObjectMetadata, 1)
-			return respond(http.StatusOK, &list)
-		}, &bombedRecorder{*events, "bad"}, logger)
-		known := catalog.New()
-		r := newFanOutReports(newNotices(logger), openGate(known), newEvictions(known), nil, configs, quarantine.New(quarantine.Options{Log: logger}), logger)
-		for _, name := range []string{"bad", "good"} {
-			r.note(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: name}, corev1.EventTypeWarning, reasonHalted, "halted")
-		}
-		r.note(names.ConfigRef{Namespace: "a"}, corev1.EventTypeWarning, reasonHalted, "no config")
-		ctx, stop := context.WithTimeout(t.Context(), 2*reportPeriod)
-		defer stop()
-		r.run(ctx)
-		if len(events.Events) != 1 || strings.Count(log.String(), "internal error") != 1 || !strings.Contains(log.String(), "object=configmap/a/bad") {
-			t.Errorf("%d Events, and the log is\n%s", len(events.Events), &log)
-		}
-	})
 }
 
 // One that loses its last word, or waits for the Events of others, would seem to be under way for as long as Events are kept.
@@ -389,10 +300,10 @@ func TestAnEventOnAConfigThatPanicsKeepsNoOthersFromBeingCreated(t *testing.T) {
 func TestTheEndOfAFanOutIsToldWithoutCountsIfCountingTakesTooLong(t *testing.T) {
 	w := gradual(t, "a/web")
 	r := w.controller.reports
-	r.limit = -1
-	r.noteUnfinished(aConfig, time.Now())
-	r.lookAtFanOuts(time.Now())
-	if events := w.eventsOf(reasonFanOut); len(events) != 1 || events[0] != "ended: no restart for it is under way any more; at least 0 delivered, not all were counted because that takes long" {
+	r.Limit = -1
+	r.NoteUnfinished(aConfig, time.Now())
+	r.LookAtFanOuts(time.Now())
+	if events := w.eventsOf(events.FanOut); len(events) != 1 || events[0] != "ended: no restart for it is under way any more; at least 0 delivered, not all were counted because that takes long" {
 		t.Errorf("%q", events)
 	}
 }
@@ -407,28 +318,28 @@ func TestTheEndsOfVeryManyFanOutsDelayNoHalt(t *testing.T) {
 			for j := range 40 {
 				name := fmt.Sprintf("ns%d/c%d", i, j)
 				w.edited(name, "1")
-				r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: fmt.Sprint("ns", i), Name: fmt.Sprint("c", j)}, time.Now())
+				r.NoteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: fmt.Sprint("ns", i), Name: fmt.Sprint("c", j)}, time.Now())
 			}
 		}
 		settle(w)
 		for range 30 {
-			r.lookAtFanOuts(time.Now())
-			r.take()
+			r.LookAtFanOuts(time.Now())
+			r.Take()
 		}
-		r.lookAtFanOuts(time.Now())
+		r.LookAtFanOuts(time.Now())
 		for _, namespace := range []string{"quiet", "ns0"} {
-			if !r.note(names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: "c"}, corev1.EventTypeWarning, reasonHalted, "halted") {
+			if !r.Note(names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: "c"}, corev1.EventTypeWarning, events.Halted, "halted") {
 				t.Errorf("no room for the halt of %s", namespace)
 			}
 		}
 		told := make(map[string]int)
 		for look := 1; len(told) < 2 && look < 100; look++ {
-			for _, e := range r.take() {
-				if e.reason == reasonHalted {
-					told[e.config.Namespace] = look
+			for _, e := range r.Take() {
+				if e.Reason == events.Halted {
+					told[e.Config.Namespace] = look
 				}
 			}
-			r.lookAtFanOuts(time.Now())
+			r.LookAtFanOuts(time.Now())
 		}
 		if told["quiet"] > 4 || told["ns0"] > 16 { // three looks for a turn of each namespace, and ns0 has four ends before
 			t.Errorf("the halts are told at the looks %v", told)
@@ -444,29 +355,29 @@ func TestTheEndOfAFanOutIsToldHoweverManyEventsOthersCause(t *testing.T) {
 	ref := func(namespace, name string) names.ConfigRef {
 		return names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: name}
 	}
-	fill := func(namespace string, events int) {
-		for i := range events {
-			r.note(ref(namespace, fmt.Sprint("c", i)), corev1.EventTypeWarning, reasonNotDelivered, "it failed")
+	fill := func(namespace string, recorder int) {
+		for i := range recorder {
+			r.Note(ref(namespace, fmt.Sprint("c", i)), corev1.EventTypeWarning, events.NotDelivered, "it failed")
 		}
 	}
-	fill("a", maxReportsOf)
-	r.noteUnfinished(ref("b", "ended"), time.Now())
-	r.reportFinished(&gate.Progress{FanOut: gate.FanOut{Config: ref("a", "finished"), Moment: 1}, Delivered: 3, Proven: 3}, time.Now())
-	if _, isRemembered := r.unfinished[ref("a", "finished")]; !isRemembered {
+	fill("a", gatekeeper.MaxReportsOf)
+	r.NoteUnfinished(ref("b", "ended"), time.Now())
+	r.ReportFinished(&gate.Progress{FanOut: gate.FanOut{Config: ref("a", "finished"), Moment: 1}, Delivered: 3, Proven: 3}, time.Now())
+	if _, isRemembered := r.Unfinished[ref("a", "finished")]; !isRemembered {
 		t.Error("an end for which there is no room is forgotten")
 	}
 	for range 3 { // looks
-		r.lookAtFanOuts(time.Now())
-		r.take()
-		fill("a", reportsOfNamespace)
+		r.LookAtFanOuts(time.Now())
+		r.Take()
+		fill("a", gatekeeper.ReportsOfNamespace)
 	}
-	if _, isLeft := r.unfinished[ref("b", "ended")]; isLeft {
+	if _, isLeft := r.Unfinished[ref("b", "ended")]; isLeft {
 		t.Error("the end of a fan-out waits for the Events of another namespace")
 	}
-	for i := range maxReports/maxReportsOf + 1 {
-		fill(fmt.Sprint("many-", i), maxReportsOf)
+	for i := range gatekeeper.MaxReports/gatekeeper.MaxReportsOf + 1 {
+		fill(fmt.Sprint("many-", i), gatekeeper.MaxReportsOf)
 	}
-	if !r.note(ref("late", "c"), corev1.EventTypeWarning, reasonHalted, "halted") {
+	if !r.Note(ref("late", "c"), corev1.EventTypeWarning, events.Halted, "halted") {
 		t.Error("the only Event of a namespace is dropped")
 	}
 }
@@ -475,17 +386,17 @@ func TestTheEndOfAFanOutIsToldHoweverManyEventsOthersCause(t *testing.T) {
 func TestOnlySoManyFanOutsOfANamespaceAreRememberedAndNoneOfAConfigThatIsGone(t *testing.T) {
 	w := gradual(t, "a/web")
 	r := w.controller.reports
-	for i := range 2 * maxUnfinished {
-		r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "hostile", Name: fmt.Sprint(i)}, time.Now())
+	for i := range 2 * gatekeeper.MaxUnfinished {
+		r.NoteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "hostile", Name: fmt.Sprint(i)}, time.Now())
 	}
-	r.noteUnfinished(aConfig, time.Now())
-	if len(r.unfinished) != maxUnfinished+1 {
-		t.Errorf("%d fan-outs are remembered", len(r.unfinished))
+	r.NoteUnfinished(aConfig, time.Now())
+	if len(r.Unfinished) != gatekeeper.MaxUnfinished+1 {
+		t.Errorf("%d fan-outs are remembered", len(r.Unfinished))
 	}
-	r.isUndecided = func(names.WorkloadRef) bool { return true }
-	r.lookAtFanOuts(time.Now())
-	if _, isLeft := r.unfinished[aConfig]; !isLeft || len(r.unfinished) != 1 || len(r.unfinishedOf) != 1 {
-		t.Errorf("%d fan-outs are remembered, by namespace: %v", len(r.unfinished), r.unfinishedOf)
+	r.IsUndecided = func(names.WorkloadRef) bool { return true }
+	r.LookAtFanOuts(time.Now())
+	if _, isLeft := r.Unfinished[aConfig]; !isLeft || len(r.Unfinished) != 1 || len(r.UnfinishedOf) != 1 {
+		t.Errorf("%d fan-outs are remembered, by namespace: %v", len(r.Unfinished), r.UnfinishedOf)
 	}
 }
 
@@ -494,22 +405,22 @@ func TestManyFanOutsWhoseEndsTakeLongDoNotHoldUpThoseOfOthers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one", "b/web")
 		r := w.controller.reports
-		r.limit = 0 // time for one
-		r.isUndecided = func(names.WorkloadRef) bool { return false }
+		r.Limit = 0 // time for one
+		r.IsUndecided = func(names.WorkloadRef) bool { return false }
 		w.edited("b/c", "1")
 		for i := range 100 {
 			w.edited(fmt.Sprint("a/", i), "1")
-			r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprint(i)}, time.Now())
+			r.NoteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprint(i)}, time.Now())
 		}
-		r.lookAtFanOuts(time.Now())
-		r.take()
+		r.LookAtFanOuts(time.Now())
+		r.Take()
 		for round := range 10 {
-			r.noteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "b", Name: "c"}, time.Now())
+			r.NoteUnfinished(names.ConfigRef{Kind: names.ConfigMap, Namespace: "b", Name: "c"}, time.Now())
 			var told []string
 			for range 2 {
-				r.lookAtFanOuts(time.Now())
-				for _, e := range r.take() {
-					told = append(told, e.config.Namespace)
+				r.LookAtFanOuts(time.Now())
+				for _, e := range r.Take() {
+					told = append(told, e.Config.Namespace)
 				}
 			}
 			slices.Sort(told)
@@ -518,11 +429,11 @@ func TestManyFanOutsWhoseEndsTakeLongDoNotHoldUpThoseOfOthers(t *testing.T) {
 			}
 		}
 		for range 200 {
-			r.lookAtFanOuts(time.Now())
-			r.take()
+			r.LookAtFanOuts(time.Now())
+			r.Take()
 		}
-		if len(r.unfinished) > 0 || len(r.usedUp) > 1 {
-			t.Errorf("%d are left, and %v", len(r.unfinished), r.usedUp)
+		if len(r.Unfinished) > 0 || len(r.UsedUp) > 1 {
+			t.Errorf("%d are left, and %v", len(r.Unfinished), r.UsedUp)
 		}
 	})
 }

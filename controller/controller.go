@@ -2,107 +2,61 @@ package controller
 
 import (
 	"context"
-	"log/slog"
 	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
 
-	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/evict"
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/fanout"
+	"kubernetes-deployment-restart-controller/controller/follow"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/halts"
+	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/judge"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/show"
+	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
-	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
-
-// eventRate limits the Events. They come in bursts with the patches that they report, and may
-// be late so that they do not delay the patches.
-var eventRate = apiclient.Rate{QPS: 50, Burst: 100}
-
-// followRate limits the requests that follow restarts, apart from all others: they are many if many
-// restarts go wrong, and must not hold up the next restarts.
-var followRate = apiclient.Rate{QPS: 100, Burst: 200}
-
-// Options configure what a controller works on and how.
-type Options struct {
-	// API is how to reach the API server. The controller sets its own rate limits.
-	API *rest.Config
-	// QPS and Burst limit the requests for workloads and pods. Events have a limit
-	// of their own.
-	QPS   float32
-	Burst int
-	// Namespaces are the namespaces to watch; empty means all.
-	Namespaces []string
-	// OptIns say which workloads count besides those that opt in themselves.
-	OptIns optin.Rules
-	// Configs are the kinds of configs to watch; empty means all. Configs of other kinds are
-	// neither listed nor recorded, and their edits cause no restart.
-	Configs []names.ConfigKind
-	// CSI makes files that the Secrets Store CSI driver rotates count; see [content.Mount].
-	CSI bool
-	// Workloads are the kinds of workloads to watch besides those that are part of Kubernetes.
-	Workloads []custom.Kind
-	// OwnNamespace is where the key of the checksums of Secrets and the halts are kept; if it is
-	// empty, each process makes its own key, and halts end with the process.
-	OwnNamespace string
-	// KeySecret is the name of the Secret in OwnNamespace that holds the key, and HaltsConfigMap
-	// is the name of the ConfigMap that holds the halts.
-	KeySecret, HaltsConfigMap string
-	// GracePeriod is how long a change is held back. CheckPeriod is how long a due change can
-	// be overlooked at most.
-	GracePeriod, CheckPeriod time.Duration
-	// BackoffLimit is the longest time between two restarts of a workload whose configs keep
-	// changing; with 0 it restarts as often as they change.
-	BackoffLimit time.Duration
-	// RestartSoak is how long all pods must run after a restart until it counts as delivered, and
-	// RestartDeadline is how long a rollout may make no progress until its restart counts as failed.
-	RestartSoak, RestartDeadline time.Duration
-	// Evict lets workloads restart by eviction that ask for it.
-	Evict bool
-	// FanOut determines how restarts that are due are held back.
-	FanOut FanOutOptions
-	// DryRun reports what would be restarted, and writes nothing to workloads.
-	DryRun bool
-	// ExitOnError ends [Controller.Lead] at the first permanent failure whose error contains
-	// none of IgnoredErrors.
-	ExitOnError   bool
-	IgnoredErrors []string
-	// GarbagePercent is how much garbage may accumulate in the process, in percent of the
-	// memory in use, once the first decisions are made; 0 changes nothing. Until then, much
-	// data passes through memory; afterwards, little.
-	GarbagePercent int
-	Log            *slog.Logger
-}
 
 // Controller is the restart controller. It implements prometheus.Collector. It only puts the parts together, starts them and
 // stops them.
 type Controller struct {
 	options    Options
 	catalog    *catalog.Catalog
-	role       *role
-	optIns     *optIns
-	keys       *keyKeeper
+	role       *run.Role
+	optIns     *counting.OptIns
+	keys       *store.Keys
 	events     record.EventBroadcaster
-	watches    *watches
-	changes    *changeQueue
-	restarter  *restarter
-	deliveries *deliveries
-	gate       *gatekeeper
-	evictor    *evictor
-	halts      *haltKeeper
-	reports    *fanOutReports
-	exposures  *exposures
-	absences   *absences
-	staleness  *staleness
-	intake     *intake
-	board      *board
+	watches    *intake.Watches
+	changes    *pending.ChangeQueue
+	restarter  *restart.Restarter
+	deliveries *follow.Deliveries
+	gate       *gatekeeper.Gatekeeper
+	evictor    *evict.Evictor
+	halts      *halts.Keeper
+	reports    *fanout.Reports
+	exposures  *judge.Exposures
+	absences   *judge.Absences
+	staleness  *judge.Staleness
+	intake     *intake.Intake
+	board      *show.Board
 }
 
 // New returns a controller that does nothing until [Controller.Watch] and [Controller.Lead]
@@ -120,7 +74,7 @@ type connections struct {
 	clients *apiclient.Clients
 	// following is for requests that follow restarts; see [followRate].
 	following *apiclient.Clients
-	custom    customKinds
+	custom    kinds.Custom
 	events    record.EventBroadcaster
 	recorder  record.EventRecorder // writes through events
 }
@@ -134,12 +88,12 @@ func connect(options *Options) (*connections, error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := newCustomKinds(options.Workloads, clients)
+	rows, err := kinds.NewCustom(options.Workloads, clients)
 	if err != nil {
 		return nil, err
 	}
 	broadcaster := apiclient.NewBroadcaster()
-	recorder := spelledRecorder{clients.Recorder(broadcaster, annotation.FieldManager, lastingReasons...), rows}
+	recorder := kinds.SpelledRecorder{EventRecorder: clients.Recorder(broadcaster, annotation.FieldManager, events.Lasting...), Kinds: rows}
 	return &connections{clients: clients, following: following, custom: rows, events: broadcaster, recorder: recorder}, nil
 }
 
@@ -147,87 +101,87 @@ func connect(options *Options) (*connections, error) {
 // in, then the gate, then those that follow restarts, make them and evict pods, then what takes observations in, and last what
 // shows all that. Who looks at the result of whom the other way round does so through what is noted.
 func assemble(options Options, to *connections) (*Controller, error) {
-	known, role, log := catalog.New(options.countingKinds()...), &role{dryRun: options.DryRun, began: time.Now()}, options.Log
-	metrics, rows := newMetrics(), append(slices.Clone(workloadKinds), to.custom...)
-	metrics.startKindsAtZero(to.custom)
+	known, role, log := catalog.New(options.countingKinds()...), &run.Role{DryRun: options.DryRun, Began: time.Now()}, options.Log
+	metrics, rows := metrics.New(), append(slices.Clone(kinds.WorkloadKinds), to.custom...)
+	metrics.StartKindsAtZero(to.custom)
 	core, apps := to.clients.Core.RESTClient(), to.clients.Apps.RESTClient()
-	watches, optIns := new(watches), newOptIns(options.OptIns, options.Namespaces)
-	pods := podReader{apps: to.following.Apps.RESTClient(), core: to.following.Core.RESTClient(), kinds: to.custom, events: to.recorder}
+	watches, optIns := new(intake.Watches), counting.NewOptIns(options.OptIns, options.Namespaces)
+	pods := kinds.PodReader{Apps: to.following.Apps.RESTClient(), Core: to.following.Core.RESTClient(), Kinds: to.custom, Events: to.recorder}
 
-	changes, backlogs, journal, queue := newChangeQueue(), newBacklogs(), newJournal(), newQueue()
-	evictions, notices, unjudged, refused, haltsChanged := newEvictions(known), newNotices(log), newUnjudged(), newSignal(), newSignal()
-	gate := newGatekeeper(gatekeeperOptions{
-		options: options.FanOut, evicts: options.Evict, catalog: known, notices: notices, log: log,
-		wake:           func(ref names.WorkloadRef) { queue.Add(ref, names.ConfigRef{}) },
-		knowsWorkloads: watches.knowWorkloads, knowsWhatExists: watches.knowWhatExists,
+	changes, backlogs, journal, queue := pending.NewChangeQueue(), pending.NewBacklogs(), restart.NewJournal(), restart.NewQueue()
+	evictions, notices, unjudged, refused, haltsChanged := follow.NewEvictions(known), gatekeeper.NewNotices(log), pending.NewUnjudged(), run.NewSignal(), run.NewSignal()
+	gate := gatekeeper.New(gatekeeper.Options{
+		FanOut: options.FanOut, Evicts: options.Evict, Catalog: known, Notices: notices, Log: log,
+		Wake:           func(ref names.WorkloadRef) { queue.Add(ref, names.ConfigRef{}) },
+		KnowsWorkloads: watches.KnowWorkloads, KnowsWhatExists: watches.KnowWhatExists,
 	})
 	panics := &panics{
 		catalog: known, kinds: rows, changes: changes, backlogs: backlogs, journal: journal, gate: gate, unjudged: unjudged,
 		metrics: metrics, events: to.recorder,
 	}
 	left := quarantine.New(quarantine.Options{Log: log, Panicked: panics.note})
-	keys := &keyKeeper{core: to.clients.Core, namespace: options.OwnNamespace, secret: options.KeySecret, readOnly: options.DryRun, log: log}
+	keys := &store.Keys{Core: to.clients.Core, Namespace: options.OwnNamespace, Secret: options.KeySecret, ReadOnly: options.DryRun, Log: log}
 
-	deliveries := newDeliveries(deliveriesParts{
-		catalog: known, gate: gate, halted: haltsChanged, pods: pods, evictions: evictions, notices: notices, events: to.recorder,
-		metrics: metrics, quarantine: left, log: log,
-		policy: delivery.Policy{Soak: options.RestartSoak, Deadline: options.RestartDeadline},
+	deliveries := follow.NewDeliveries(follow.Parts{
+		Catalog: known, Gate: gate, Halted: haltsChanged, Pods: pods, Evictions: evictions, Notices: notices, Events: to.recorder,
+		Metrics: metrics, Quarantine: left, Log: log,
+		Policy: delivery.Policy{Soak: options.RestartSoak, Deadline: options.RestartDeadline},
 	})
-	restarter := newRestarter(restarterParts{
-		catalog: known, optIns: optIns, changes: changes, knowsConfigs: watches.knowConfigs,
-		watches: func(namespace string) bool {
-			return options.watchesNamespace(namespace) && !optIns.rules.Ignores(namespace)
+	restarter := restart.NewRestarter(restart.Parts{
+		Catalog: known, OptIns: optIns, Changes: changes, KnowsConfigs: watches.KnowConfigs,
+		Watches: func(namespace string) bool {
+			return options.watchesNamespace(namespace) && !optIns.Rules.Ignores(namespace)
 		},
-		pods:      podReader{apps: apps, core: core, kinds: to.custom, events: to.recorder},
-		workloads: workloadWriter{apps: apps, kinds: to.custom, rules: &optIns.rules},
-		events:    to.recorder, metrics: metrics, quarantine: left, log: log, queue: queue, grace: options.GracePeriod,
-		backoffLimit: options.BackoffLimit, dryRun: options.DryRun, exitOnError: options.ExitOnError, ignoredErrors: options.IgnoredErrors,
-		refused: refused, deliveries: deliveries, gate: gate, evictions: evictions,
-		keyObject: &keys.object, backlogs: backlogs, journal: journal,
+		Pods:      kinds.PodReader{Apps: apps, Core: core, Kinds: to.custom, Events: to.recorder},
+		Workloads: restart.WorkloadWriter{Apps: apps, Kinds: to.custom, Rules: &optIns.Rules},
+		Events:    to.recorder, Metrics: metrics, Quarantine: left, Log: log, Queue: queue, Grace: options.GracePeriod,
+		BackoffLimit: options.BackoffLimit, DryRun: options.DryRun, ExitOnError: options.ExitOnError, IgnoredErrors: options.IgnoredErrors,
+		Refused: refused, Deliveries: deliveries, Gate: gate, Evictions: evictions,
+		KeyObject: &keys.Object, Backlogs: backlogs, Journal: journal,
 	}, to.clients.Core)
-	evictor := &evictor{
-		evictions: evictions, catalog: known, gate: gate, deliveries: deliveries, restarter: restarter, pods: pods,
-		workloads: workloadWriter{apps: to.following.Apps.RESTClient(), kinds: to.custom, rules: &optIns.rules},
-		core:      to.following.Core.RESTClient(), events: to.recorder, metrics: metrics, quarantine: left, log: log, refused: refused,
+	evictor := &evict.Evictor{
+		Evictions: evictions, Catalog: known, Gate: gate, Deliveries: deliveries, Restarter: restarter, Pods: pods,
+		Workloads: restart.WorkloadWriter{Apps: to.following.Apps.RESTClient(), Kinds: to.custom, Rules: &optIns.Rules},
+		Core:      to.following.Core.RESTClient(), Events: to.recorder, Metrics: metrics, Quarantine: left, Log: log, Refused: refused,
 	}
-	reports := newFanOutReports(notices, gate, evictions, func(ref names.WorkloadRef) bool {
+	reports := fanout.NewReports(notices, gate, evictions, func(ref names.WorkloadRef) bool {
 		isDue, waits := restarter.State(ref)
-		return waits && !isDue || changes.HoldsAny(ref) || deliveries.mayRecover(ref)
-	}, configEvents{metadata: to.following.Metadata, events: to.recorder, log: log}, left, log)
-	mistakes := &mistakes{gate: gate, restarter: restarter, rules: &optIns.rules, role: role, events: to.recorder, log: log}
-	halts := &haltKeeper{
-		store:  &haltStore{core: to.following.Core, namespace: options.OwnNamespace, name: options.HaltsConfigMap},
-		optIns: optIns, gate: gate, deliveries: deliveries, restarter: restarter, mistakes: mistakes, notices: notices, quarantine: left,
-		events: to.recorder, log: log, knowsConfigs: watches.knowConfigs, knowsMounts: watches.knowMounts,
-		watches: options.watchesNamespace, hasGroups: len(options.FanOut.Groups) > 0, knowsAllConfigs: watches.knowAllConfigs,
-		changed: haltsChanged, refused: refused,
+		return waits && !isDue || changes.HoldsAny(ref) || deliveries.MayRecover(ref)
+	}, fanout.ConfigEvents{Metadata: to.following.Metadata, Events: to.recorder, Log: log}, left, log)
+	mistakes := &intake.Mistakes{Gate: gate, Restarter: restarter, Rules: &optIns.Rules, Role: role, Events: to.recorder, Log: log}
+	halts := &halts.Keeper{
+		Store:  &store.Halts{Core: to.following.Core, Namespace: options.OwnNamespace, Name: options.HaltsConfigMap},
+		OptIns: optIns, Gate: gate, Deliveries: deliveries, Restarter: restarter, Mistakes: mistakes, Notices: notices, Quarantine: left,
+		Events: to.recorder, Log: log, KnowsConfigs: watches.KnowConfigs, KnowsMounts: watches.KnowMounts,
+		Watches: options.watchesNamespace, HasGroups: len(options.FanOut.Groups) > 0, KnowsAllConfigs: watches.KnowAllConfigs,
+		Changed: haltsChanged, Refused: refused,
 	}
 
-	taking := &intake{
-		catalog: known, optIns: optIns, mistakes: mistakes, unusable: newUnusable(optIns, role, to.recorder, log), changes: changes,
-		gate: gate, restarter: restarter, deliveries: deliveries, evictions: evictions, unjudged: unjudged, haltsChanged: haltsChanged,
-		quarantine: left, metrics: metrics, events: to.recorder, log: log, role: role, grace: options.GracePeriod,
+	taking := &intake.Intake{
+		Catalog: known, OptIns: optIns, Mistakes: mistakes, Unusable: counting.NewUnusable(optIns, role, to.recorder, log), Changes: changes,
+		Gate: gate, Restarter: restarter, Deliveries: deliveries, Evictions: evictions, Unjudged: unjudged, HaltsChanged: haltsChanged,
+		Quarantine: left, Metrics: metrics, Events: to.recorder, Log: log, Role: role, Grace: options.GracePeriod,
 	}
-	open := &opener{clients: to.clients, intake: taking, watches: watches}
-	if err := open.open(sources{
-		configs: options.configKinds(), workloads: rows, needNamespaces: options.OptIns.NeedNamespaces(), csi: options.CSI,
-		namespaces: options.Namespaces,
+	open := &intake.Opener{Clients: to.clients, Intake: taking, Watches: watches}
+	if err := open.Open(intake.Sources{
+		Configs: options.configKinds(), Workloads: rows, NeedNamespaces: options.OptIns.NeedNamespaces(), CSI: options.CSI,
+		Namespaces: options.Namespaces,
 	}); err != nil {
 		return nil, err
 	}
 
-	absences, resting := newAbsences(known, role, to.recorder, log), newResting(known, &deliveries.history, role)
-	judging := &judge{catalog: known, changes: changes, restarter: restarter, absences: absences, resting: resting, role: role, quarantine: left}
-	staleness := newStaleness(unjudged, known, judging.tryOne)
-	board := &board{
-		catalog: known, kinds: rows, custom: to.custom, optIns: optIns, watching: watches, mistakes: mistakes, unusable: taking.unusable,
-		absences: absences, resting: resting, changes: changes, restarter: restarter, deliveries: deliveries, evictions: evictions, gate: gate,
-		keyObject: &keys.object, staleness: staleness, quarantine: left, metrics: metrics, role: role,
+	absences, resting := judge.NewAbsences(known, role, to.recorder, log), judge.NewResting(known, &deliveries.History, role)
+	judging := &judge.Judge{Catalog: known, Changes: changes, Restarter: restarter, Absences: absences, Resting: resting, Role: role, Quarantine: left}
+	staleness := judge.NewStaleness(unjudged, known, judging.Judge)
+	board := &show.Board{
+		Catalog: known, Kinds: rows, Custom: to.custom, OptIns: optIns, Watching: watches, Mistakes: mistakes, Unusable: taking.Unusable,
+		Absences: absences, Resting: resting, Changes: changes, Restarter: restarter, Deliveries: deliveries, Evictions: evictions, Gate: gate,
+		KeyObject: &keys.Object, Staleness: staleness, Quarantine: left, Metrics: metrics, Role: role,
 	}
 	return &Controller{
 		board: board, options: options, catalog: known, role: role, optIns: optIns, keys: keys, events: to.events, watches: watches,
 		changes: changes, restarter: restarter, deliveries: deliveries, gate: gate, evictor: evictor, halts: halts, reports: reports,
-		exposures: &exposures{catalog: known, pods: pods, backlogs: backlogs, quarantine: left, log: log},
+		exposures: &judge.Exposures{Catalog: known, Pods: pods, Backlogs: backlogs, Quarantine: left, Log: log},
 		absences:  absences, staleness: staleness, intake: taking,
 	}, nil
 }
@@ -238,20 +192,20 @@ func (c *Controller) Watch(ctx context.Context) {
 	start := time.Now()
 	c.learnOptIns(ctx, start)
 	var group sync.WaitGroup
-	group.Go(func() { c.staleness.run(ctx) })
-	group.Go(func() { c.watches.goOnOnceListed(ctx, c.restarter.askUnknown) })
-	for _, w := range c.watches.all {
-		if w.workload != nil {
+	group.Go(func() { c.staleness.Run(ctx) })
+	group.Go(func() { c.watches.GoOnOnceListed(ctx, c.restarter.AskUnknown) })
+	for _, w := range c.watches.All {
+		if w.Workload != nil {
 			c.limitGarbage(percentAtStart)
 		}
 		group.Go(func() { w.Run(ctx) })
 		w.Settled(ctx)
 	}
-	if c.watches.awaitLists(ctx) {
+	if c.watches.AwaitLists(ctx) {
 		configs, workloads := c.catalog.Size()
 		c.options.Log.Info("caches are synced", "configs", configs, "workloads", workloads, "after", time.Since(start).Round(time.Millisecond).String())
 		debug.FreeOSMemory()         // the memory that the lists used
-		c.staleness.noteEverything() // now it is known which configs are missing
+		c.staleness.NoteEverything() // now it is known which configs are missing
 		group.Go(func() { passTime(ctx, c.catalog) })
 		c.releaseGarbageOnceDecided(ctx)
 	}
@@ -263,11 +217,11 @@ func (c *Controller) Watch(ctx context.Context) {
 // answer, nothing could be watched either.
 func (c *Controller) learnOptIns(ctx context.Context, start time.Time) {
 	for {
-		err := c.optIns.learnSince(ctx, c.halts.store)
+		err := c.optIns.LearnSince(ctx, c.halts.Store)
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return
-		case isPermanent(err) || time.Since(start) > haltsPatience:
+		case failures.IsPermanent(err) || time.Since(start) > halts.Patience:
 			c.options.Log.Warn("cannot find out since when workloads are enabled that have no annotation, taking it to be since now", "error", err)
 			return
 		}
@@ -281,13 +235,13 @@ func (c *Controller) learnOptIns(ctx context.Context, start time.Time) {
 // relearnOptIns takes over from a former leader that may have noted the rules only after this process began to
 // watch, and since when they have applied to it, which was earlier.
 func (c *Controller) relearnOptIns(ctx context.Context) {
-	ctx, stop := context.WithTimeout(ctx, haltsPeriod)
+	ctx, stop := context.WithTimeout(ctx, halts.Period)
 	defer stop()
-	before := c.optIns.appliesSince()
-	if err := c.optIns.learnSince(ctx, c.halts.store); err != nil {
+	before := c.optIns.AppliesSince()
+	if err := c.optIns.LearnSince(ctx, c.halts.Store); err != nil {
 		c.options.Log.Warn("cannot find out again since when workloads are enabled that have no annotation", "since", before, "error", err)
 	}
-	c.optIns.redate(before, c.catalog)
+	c.optIns.Redate(before, c.catalog)
 }
 
 // releaseGarbageOnceDecided releases the memory that the first decisions used, which all come
@@ -311,59 +265,55 @@ func (c *Controller) Lead(ctx context.Context) error {
 	defer stop()
 	c.relearnOptIns(ctx) // before anything is decided
 	c.beginToLead()
-	defer c.role.leading.Store(false)
+	defer c.role.Leading.Store(false)
 	var group sync.WaitGroup
 	if c.options.watchesSecrets() {
 		group.Go(func() {
-			if key, found := c.keys.find(ctx); found {
+			if key, found := c.keys.Find(ctx); found {
 				c.useKey(key)
 			}
 		})
 	}
 	if !c.options.DryRun {
-		group.Go(func() { c.deliveries.run(ctx) })
-		group.Go(func() { c.evictor.run(ctx) })
-		group.Go(func() { c.gate.run(ctx) })
-		group.Go(func() { c.halts.run(ctx) })
-		group.Go(func() { c.reports.run(ctx) })
-		group.Go(func() { c.exposures.run(ctx) })
+		group.Go(func() { c.deliveries.Run(ctx) })
+		group.Go(func() { c.evictor.Run(ctx) })
+		group.Go(func() { c.gate.Run(ctx) })
+		group.Go(func() { c.halts.Run(ctx) })
+		group.Go(func() { c.reports.Run(ctx) })
+		group.Go(func() { c.exposures.Run(ctx) })
 	}
-	group.Go(func() { c.absences.run(ctx) })
+	group.Go(func() { c.absences.Run(ctx) })
 	group.Go(func() { c.changes.Run(ctx, c.options.CheckPeriod, c.due) })
-	err := c.restarter.Run(ctx, c.staleness.noteWorkload)
+	err := c.restarter.Run(ctx, c.staleness.NoteWorkload)
 	stop()
 	group.Wait()
 	return err
 }
 
-func (c *Controller) due(change observedChange) {
+func (c *Controller) due(change pending.ObservedChange) {
 	c.restarter.Take(change)
-	c.staleness.noteWaiting(change.Workload)
+	c.staleness.NoteWaiting(change.Workload)
 }
 
 // beginToLead takes over from a former leader: what is known about its restarts must be in the ledger
 // before the gate is asked.
 func (c *Controller) beginToLead() {
-	c.gate.reset() // before anything else can be noted
-	c.restarter.backlogs.begin(time.Now())
-	c.role.leading.Store(true)
-	if c.role.acts() {
-		c.evictor.observeAll() // before, so that it is known whose pods may be left
-		c.deliveries.resumeAll(time.Now())
-		c.gate.findWaves(c.restarter.isUndecided)
+	c.gate.Reset() // before anything else can be noted
+	c.restarter.Backlogs.Begin(time.Now())
+	c.role.Leading.Store(true)
+	if c.role.Acts() {
+		c.evictor.ObserveAll() // before, so that it is known whose pods may be left
+		c.deliveries.ResumeAll(time.Now())
+		c.gate.FindWaves(c.restarter.IsUndecided)
 	}
-	c.intake.unusable.reportAll()
-	c.intake.mistakes.reportAll()
-	c.staleness.noteLeading()
-}
-
-func (o *Options) watchesNamespace(namespace string) bool {
-	return len(o.Namespaces) == 0 || slices.Contains(o.Namespaces, namespace)
+	c.intake.Unusable.ReportAll()
+	c.intake.Mistakes.ReportAll()
+	c.staleness.NoteLeading()
 }
 
 func (c *Controller) useKey(key content.ChecksumKey) {
 	c.catalog.SetKey(key)
-	c.staleness.noteEverything()
+	c.staleness.NoteEverything()
 }
 
 // holdPeriod is how exactly it is known since when annotations hold restarts, if no managedFields say so.
@@ -372,28 +322,28 @@ const holdPeriod = 5 * time.Second
 // passTime lets the catalog know since when there are holds, until the context ends. Everything must have been listed.
 func passTime(ctx context.Context, c *catalog.Catalog) {
 	c.PassTime(time.Now())
-	every(ctx, holdPeriod, c.PassTime)
+	run.Every(ctx, holdPeriod, c.PassTime)
 }
 
 // Refused returns a channel that has an element once a workload, or the ConfigMap of halts, has begun to be refused for lack of a
 // permission, which may have been lost since it was checked. There is none for each attempt that is refused again.
-func (c *Controller) Refused() <-chan struct{} { return c.restarter.refused }
+func (c *Controller) Refused() <-chan struct{} { return c.restarter.Refused }
 
 // TryRefused makes everything be tried again that was refused for lack of a permission in the namespaces in which the given ones
 // have been granted. Otherwise each would wait for its own turn to try again.
 func (c *Controller) TryRefused(granted []apiclient.Permission) {
-	if !c.role.leads() {
+	if !c.role.Leads() {
 		return
 	}
 	namespaces := make(map[string]bool)
 	for i := range granted {
 		namespaces[granted[i].Namespace] = true
 	}
-	lacking, over := c.restarter.backlogs.takeLacking(granted)
-	c.gate.forgetRefusals(over)
+	lacking, over := c.restarter.Backlogs.TakeLacking(granted)
+	c.gate.ForgetRefusals(over)
 	for _, ref := range lacking {
-		c.restarter.queue.Add(ref, names.ConfigRef{})
+		c.restarter.Queue.Add(ref, names.ConfigRef{})
 	}
-	c.evictor.tryRefused(namespaces)
-	c.halts.wakeUp() // the ConfigMap of halts may have been refused
+	c.evictor.TryRefused(namespaces)
+	c.halts.WakeUp() // the ConfigMap of halts may have been refused
 }

@@ -25,6 +25,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
@@ -33,7 +36,7 @@ import (
 type customWorld struct {
 	t          *testing.T
 	controller *Controller
-	watch      *resourceWatch
+	watch      *intake.ResourceWatch
 	recorder   *record.FakeRecorder
 	path       string // of the workload in the API
 	object     string
@@ -65,13 +68,13 @@ func newCustomWorldWith(t *testing.T, kindText string, rules optin.Rules) *custo
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown(true)
+	c.gate.SetHaltsTried()
+	c.gate.SetHaltsKnown(true)
 	t.Cleanup(c.events.Shutdown)
 	w.controller = c
-	c.restarter.knowsConfigs = func(string) bool { return true }
-	c.gate.knowsWorkloads = func(string) bool { return true }
-	w.watch = c.watches.all[len(c.watches.all)-1]
+	c.restarter.KnowsConfigs = func(string) bool { return true }
+	c.gate.KnowsWorkloads = func(string) bool { return true }
+	w.watch = c.watches.All[len(c.watches.All)-1]
 	return w
 }
 
@@ -86,7 +89,7 @@ func (w *customWorld) RoundTrip(r *http.Request) (*http.Response, error) {
 	switch {
 	case r.URL.Path == "/api/v1/namespaces/ns/pods":
 		time.Sleep(w.slow)
-		return respond(http.StatusOK, &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: w.pods})
+		return objecttest.Respond(http.StatusOK, &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}, Items: w.pods})
 	case r.URL.Path == w.path && r.Method == http.MethodPatch:
 		body, err := io.ReadAll(r.Body)
 		if !strings.Contains(string(body), `"resourceVersion":"`+w.version()+`"`) {
@@ -98,14 +101,14 @@ func (w *customWorld) RoundTrip(r *http.Request) (*http.Response, error) {
 	case r.URL.Path == w.path:
 		return asJSON(http.StatusOK, w.object), nil
 	}
-	return respond(http.StatusNotFound, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusNotFound})
+	return objecttest.Respond(http.StatusNotFound, &metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusNotFound})
 }
 
 func asJSON(code int, text string) *http.Response {
 	return &http.Response{StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(text))}
 }
 
-// version returns the resourceVersion of the workload.
+// version returns the ResourceVersion of the workload.
 func (w *customWorld) version() string {
 	var object metav1.PartialObjectMetadata
 	if err := json.Unmarshal([]byte(w.object), &object); err != nil {
@@ -178,7 +181,7 @@ func (w *customWorld) show(object string) {
 	if err := utiljson.Unmarshal([]byte(object), decoded); err != nil {
 		w.t.Fatal(err)
 	}
-	o, err := w.watch.workload.reduce(decoded, &w.controller.optIns.rules)
+	o, err := w.watch.Workload.Reduce(decoded, &w.controller.optIns.Rules)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -195,20 +198,10 @@ func (w *customWorld) edit(version string) {
 		Data: map[string]string{"key": version},
 	})
 	if version == "1" {
-		w.controller.watches.all[0].Replace([]*observation{o}, version)
+		w.controller.watches.All[0].Replace([]*kinds.Observation{o}, version)
 		return
 	}
-	w.controller.watches.all[0].Observe(o)
-}
-
-const podTemplateText = `"template": {"metadata": {"labels": {"app": "web"}},
-	"spec": {"containers": [{"name": "app", "envFrom": [{"configMapRef": {"name": "settings"}}]}]}}`
-
-// objectText is a workload that opted in, with this spec and status.
-func objectText(kind, version, spec, status string) string {
-	return `{"apiVersion": "example.com/v1", "kind": "` + kind + `", "metadata": {"namespace": "ns", "name": "web", "uid": "u", "resourceVersion": "` + version + `",
-		"generation": 2, "annotations": {"com.xing.deployment-restart": "enabled"}},
-		"spec": {"selector": {"matchLabels": {"app": "web"}}, ` + spec + `}, "status": {` + status + `}}`
+	w.controller.watches.All[0].Observe(o)
 }
 
 // pod is one that has run for a while.
@@ -230,12 +223,12 @@ func TestACustomKindRestartsAtThePathOfItsTemplate(t *testing.T) {
 	w := newCustomWorld(t, "gadgets.v1.example.com=.spec.job.template")
 	w.pods = []corev1.Pod{w.pod("web-1", nil)}
 	w.edit("1")
-	w.show(objectText("Gadget", "5", `"job": {`+podTemplateText+`}`, ""))
+	w.show(objecttest.ObjectText("Gadget", "5", `"job": {`+objecttest.PodTemplateText+`}`, ""))
 	ref := names.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
-	w.controller.restarter.work(t.Context(), ref) // records
+	w.controller.restarter.Work(t.Context(), ref) // records
 	w.edit("2")
 	w.requests, w.bodies = nil, nil
-	w.controller.restarter.work(t.Context(), ref)
+	w.controller.restarter.Work(t.Context(), ref)
 
 	if diff := cmp.Diff([]string{"GET /api/v1/namespaces/ns/pods", "PATCH " + w.path}, w.requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
@@ -252,10 +245,10 @@ func TestACustomKindRestartsAtThePathOfItsTemplate(t *testing.T) {
 	if err := json.Unmarshal([]byte(strings.Join(w.bodies, "")), &patch); err != nil || patch.Spec.Job.Template.Metadata.Annotations[annotation.TimestampAnnotation] == "" {
 		t.Errorf("patches %s, %v", w.bodies, err)
 	}
-	if got := testutil.ToFloat64(w.controller.restarter.metrics.restartsByKind.WithLabelValues("gadgets.example.com")); got != 1 {
+	if got := testutil.ToFloat64(w.controller.restarter.Metrics.RestartsByKind.WithLabelValues("gadgets.example.com")); got != 1 {
 		t.Errorf("%v restarts are counted, want 1", got)
 	}
-	if events := eventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=example.com/v1") {
+	if events := objecttest.EventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=example.com/v1") {
 		t.Errorf("events: %q", events)
 	}
 	if known := w.controller.catalog.Workload(ref); known == nil || !known.Applied.WasWhole {
@@ -265,13 +258,13 @@ func TestACustomKindRestartsAtThePathOfItsTemplate(t *testing.T) {
 
 func TestACustomWorkloadThatCannotBeTakenInIsForgotten(t *testing.T) {
 	w := newCustomWorld(t, "gadgets.v1.example.com")
-	w.show(objectText("Gadget", "5", podTemplateText, ""))
+	w.show(objecttest.ObjectText("Gadget", "5", objecttest.PodTemplateText, ""))
 	ref := names.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
-	w.controller.restarter.quarantine.Try(quarantine.Intake, nameOfWorkload(ref), func() { panic("canary") })
+	w.controller.restarter.Quarantine.Try(quarantine.Intake, kinds.NameOfWorkload(ref), func() { panic("canary") })
 	if _, found := w.controller.catalog.View(ref); found {
 		t.Error("it is still known")
 	}
-	if events := eventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=example.com/v1") {
+	if events := objecttest.EventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=example.com/v1") {
 		t.Errorf("events: %q", events)
 	}
 }
@@ -282,14 +275,14 @@ func TestThePodsOfAKindWithoutAPresetAreCountedATenthOfTheTimeAtMost(t *testing.
 		w := newCustomWorld(t, "gadgets.v1.example.com")
 		w.pods = []corev1.Pod{w.pod("web-1", nil)}
 		w.edit("1")
-		w.show(objectText("Gadget", "5", podTemplateText, ""))
+		w.show(objecttest.ObjectText("Gadget", "5", objecttest.PodTemplateText, ""))
 		ref := names.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
-		w.controller.restarter.work(t.Context(), ref)
+		w.controller.restarter.Work(t.Context(), ref)
 		w.edit("2")
-		w.controller.restarter.work(t.Context(), ref)
+		w.controller.restarter.Work(t.Context(), ref)
 		w.requests, w.slow = nil, 2*time.Second
 		for begin := time.Now(); time.Since(begin) < 50*time.Second; time.Sleep(time.Second) { // as its status changes
-			w.controller.deliveries.look(t.Context(), ref)
+			w.controller.deliveries.Look(t.Context(), ref)
 		}
 		if got := len(w.requests); got < 2 || got > 4 {
 			t.Errorf("%d requests: %q", got, w.requests)
@@ -302,19 +295,19 @@ func TestARestartOfAKindWithoutAPresetIsDeliveredWhenItsPodsAreReplaced(t *testi
 	w := newCustomWorld(t, "gadgets.v1.example.com")
 	w.pods = []corev1.Pod{w.pod("web-1", nil), w.pod("web-2", nil)}
 	w.edit("1")
-	w.show(objectText("Gadget", "5", `"replicas": 2, `+podTemplateText, ""))
+	w.show(objecttest.ObjectText("Gadget", "5", `"replicas": 2, `+objecttest.PodTemplateText, ""))
 	ref := names.WorkloadRef{Kind: "gadgets.example.com", Namespace: "ns", Name: "web"}
-	w.controller.restarter.work(t.Context(), ref)
+	w.controller.restarter.Work(t.Context(), ref)
 	w.edit("2")
-	w.controller.restarter.work(t.Context(), ref)
+	w.controller.restarter.Work(t.Context(), ref)
 	restarted := map[string]string{annotation.TimestampAnnotation: w.controller.catalog.Workload(ref).Timestamp}
 	if restarted[annotation.TimestampAnnotation] == "" {
 		t.Fatal("it has not restarted")
 	}
 	delivered := func() float64 {
-		w.controller.deliveries.of(ref).notBefore = time.Time{}
-		w.controller.deliveries.look(context.Background(), ref)
-		return testutil.ToFloat64(w.controller.restarter.metrics.delivered.WithLabelValues(string(ref.Kind)))
+		w.controller.deliveries.Of(ref).NotBefore = time.Time{}
+		w.controller.deliveries.Look(context.Background(), ref)
+		return testutil.ToFloat64(w.controller.restarter.Metrics.Delivered.WithLabelValues(string(ref.Kind)))
 	}
 	for _, step := range []struct {
 		name string
@@ -335,26 +328,26 @@ func TestARestartOfAKindWithoutAPresetIsDeliveredWhenItsPodsAreReplaced(t *testi
 func TestThePodsOfTheStatusRevisionAreThoseOfThePresentTemplate(t *testing.T) {
 	w := newCustomWorld(t, "rollouts.v1alpha1.argoproj.io")
 	status := `"observedGeneration": "2", "currentPodHash": "new"`
-	w.show(objectText("Rollout", "5", podTemplateText, status))
+	w.show(objecttest.ObjectText("Rollout", "5", objecttest.PodTemplateText, status))
 	ref := names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}
 	known := w.controller.catalog.Workload(ref)
 	isPresent := func() map[string]bool {
-		recognizes, err := w.controller.board.custom.row(ref.Kind).revisions.present(podReader{}, t.Context(), known)
+		recognizes, err := w.controller.board.Custom.Row(ref.Kind).Revisions.Present(kinds.PodReader{}, t.Context(), known)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return map[string]bool{"new": recognizes(origin{revision: "new"}), "old": recognizes(origin{revision: "old"}), "restarted": recognizes(origin{revision: "old", unrestarted: true})}
+		return map[string]bool{"new": recognizes(kinds.Origin{Revision: "new"}), "old": recognizes(kinds.Origin{Revision: "old"}), "restarted": recognizes(kinds.Origin{Revision: "old", Unrestarted: true})}
 	}
 	if diff := cmp.Diff(map[string]bool{"new": true, "old": false, "restarted": false}, isPresent()); diff != "" {
 		t.Errorf("with a status (-want +got):\n%s", diff)
 	}
 	// Without one, the restart timestamp decides, which the template does not have.
-	w.object = objectText("Rollout", "5", podTemplateText, strings.ReplaceAll(status, `"2"`, `"1"`))
+	w.object = objecttest.ObjectText("Rollout", "5", objecttest.PodTemplateText, strings.ReplaceAll(status, `"2"`, `"1"`))
 	if diff := cmp.Diff(map[string]bool{"new": true, "old": true, "restarted": false}, isPresent()); diff != "" {
 		t.Errorf("with the status of an earlier generation (-want +got):\n%s", diff)
 	}
 	// The object has moved on, so its status is about another template than the one that is being judged.
-	w.object = objectText("Rollout", "6", strings.ReplaceAll(podTemplateText, "web", "other"), status)
+	w.object = objecttest.ObjectText("Rollout", "6", strings.ReplaceAll(objecttest.PodTemplateText, "web", "other"), status)
 	if diff := cmp.Diff(map[string]bool{"new": true, "old": true, "restarted": false}, isPresent()); diff != "" {
 		t.Errorf("with another template (-want +got):\n%s", diff)
 	}
@@ -362,23 +355,23 @@ func TestThePodsOfTheStatusRevisionAreThoseOfThePresentTemplate(t *testing.T) {
 
 func TestAWorkloadThatUpdatesPodsInPlaceIsHeldAndNeverCountsAsRestarted(t *testing.T) {
 	w := newCustomWorld(t, "clonesets.v1alpha1.apps.kruise.io")
-	inPlace := podTemplateText + `, "updateStrategy": {"type": "InPlaceIfPossible"}`
+	inPlace := objecttest.PodTemplateText + `, "updateStrategy": {"type": "InPlaceIfPossible"}`
 	w.edit("1")
-	w.show(objectText("CloneSet", "5", inPlace, ""))
+	w.show(objecttest.ObjectText("CloneSet", "5", inPlace, ""))
 	ref := names.WorkloadRef{Kind: "clonesets.apps.kruise.io", Namespace: "ns", Name: "web"}
-	w.controller.restarter.work(t.Context(), ref)
+	w.controller.restarter.Work(t.Context(), ref)
 	w.edit("2")
 	w.bodies = nil
-	w.controller.restarter.work(t.Context(), ref)
+	w.controller.restarter.Work(t.Context(), ref)
 	for _, body := range w.bodies { // the record may be marked
 		if strings.Contains(body, `"spec"`) {
 			t.Errorf("patches the template: %s", body)
 		}
 	}
-	if !w.controller.restarter.backlogs.isHeld(ref) {
+	if !w.controller.restarter.Backlogs.IsHeld(ref) {
 		t.Error("it is not held")
 	}
-	if events := eventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "RestartHeld") || !strings.Contains(events[0], "updates pods in place") {
+	if events := objecttest.EventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "RestartHeld") || !strings.Contains(events[0], "updates pods in place") {
 		t.Errorf("events: %q", events)
 	}
 }
@@ -386,15 +379,15 @@ func TestAWorkloadThatUpdatesPodsInPlaceIsHeldAndNeverCountsAsRestarted(t *testi
 func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 	var log bytes.Buffer
 	w := newCustomWorld(t, "rollouts.v1alpha1.argoproj.io")
-	w.controller.intake.unusable.log = slog.New(slog.NewTextHandler(&log, nil))
-	w.controller.role.leading.Store(true)
+	w.controller.intake.Unusable.Log = slog.New(slog.NewTextHandler(&log, nil))
+	w.controller.role.Leading.Store(true)
 	bad := func(version string) string {
-		return objectText("Rollout", version, `"workloadRef": {"kind": "Deployment", "name": "web"}`, "")
+		return objecttest.ObjectText("Rollout", version, `"workloadRef": {"kind": "Deployment", "name": "web"}`, "")
 	}
 	report := func() (events, lines int) {
 		lines = strings.Count(log.String(), "cannot restart a workload that is enabled")
 		log.Reset()
-		return len(eventsOf(w.recorder)), lines
+		return len(objecttest.EventsOf(w.recorder)), lines
 	}
 	for _, step := range []struct {
 		name, object  string
@@ -404,8 +397,8 @@ func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 		{"has another status", bad("6"), 0, 0},
 		{"does not opt in", strings.Replace(bad("7"), "enabled", "no", 1), 0, 0},
 		{"opts in again", bad("8"), 1, 1},
-		{"has another problem", objectText("Rollout", "9", `"template": {}`, ""), 1, 1},
-		{"is right", objectText("Rollout", "10", podTemplateText, ""), 1, 0},
+		{"has another problem", objecttest.ObjectText("Rollout", "9", `"template": {}`, ""), 1, 1},
+		{"is right", objecttest.ObjectText("Rollout", "10", objecttest.PodTemplateText, ""), 1, 0},
 		{"is wrong again", bad("11"), 1, 1},
 	} {
 		w.show(step.object)
@@ -417,7 +410,7 @@ func TestAWorkloadThatCannotBeRestartedIsReportedOnce(t *testing.T) {
 		t.Error("one that is wrong again is known as it was")
 	}
 	w.watch.Replace(nil, "12")
-	if w.controller.intake.unusable.known.size() != 0 {
+	if w.controller.intake.Unusable.Known.Size() != 0 {
 		t.Error("one that is gone is remembered")
 	}
 }

@@ -8,9 +8,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/follow"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 func settle(w *world) {
@@ -51,10 +52,10 @@ func (w *world) changed(name string, change func(*appsv1.Deployment)) {
 
 func started(t *testing.T) *world {
 	w := newWorld(t)
-	w.controller.role.leading.Store(true)
-	w.controller.intake.grace = time.Millisecond
-	w.controller.restarter.grace = time.Millisecond
-	w.controller.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	w.controller.role.Leading.Store(true)
+	w.controller.intake.Grace = time.Millisecond
+	w.controller.restarter.Grace = time.Millisecond
+	w.controller.deliveries.Policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	w.edited("a/c", "1")
 	d := w.deployment("a/web", "c")
 	wholeStatus(d)
@@ -64,24 +65,22 @@ func started(t *testing.T) *world {
 	return w
 }
 
-var aWeb = names.WorkloadRef{Kind: names.Deployment, Namespace: "a", Name: "web"}
-
 func TestAReleaseAfterARestartIsNotFollowedByTheNextLeader(t *testing.T) {
 	w := started(t)
 	w.edited("a/c", "2")
 	settle(w)
-	view, _ := w.controller.catalog.View(aWeb)
+	view, _ := w.controller.catalog.View(objecttest.AWeb)
 	if view.Workload.Timestamp == "" || !view.Workload.Applied.WasWhole {
 		t.Fatalf("not restarted: %q %+v", view.Workload.Timestamp, view.Workload.Applied)
 	}
-	w.controller.deliveries.forget(aWeb)            // delivered
+	w.controller.deliveries.Forget(objecttest.AWeb) // delivered
 	w.changed("a/web", func(d *appsv1.Deployment) { // a release, which breaks
 		d.Spec.Template.Spec.Containers[0].Image = "broken"
 		d.Status.AvailableReplicas, d.Status.UpdatedReplicas = 2, 1
 	})
 	for _, when := range []string{"before", "after"} {
-		view, _ = w.controller.catalog.View(aWeb)
-		_, follows := delivery.Resumes(view.Workload, w.controller.deliveries.policy, time.Now().Add(2*time.Minute))
+		view, _ = w.controller.catalog.View(objecttest.AWeb)
+		_, follows := delivery.Resumes(view.Workload, w.controller.deliveries.Policy, time.Now().Add(2*time.Minute))
 		t.Logf("%s the record: trusted %t, wasWhole %t, followed %t", when, view.Workload.Applied.Trusted, view.Workload.Applied.WasWhole, follows)
 		if follows && view.Workload.Applied.WasWhole {
 			t.Errorf("%s the record, the next leader takes the release for a restart", when)
@@ -92,13 +91,13 @@ func TestAReleaseAfterARestartIsNotFollowedByTheNextLeader(t *testing.T) {
 
 func TestARestartForAnotherEditCanFailThoughThePodsAreStillBeingReplaced(t *testing.T) {
 	w := started(t)
-	w.controller.restarter.backoffLimit = 0
+	w.controller.restarter.BackoffLimit = 0
 	w.edited("a/c", "bad")
 	settle(w)
 	w.changed("a/web", func(d *appsv1.Deployment) { d.Status.AvailableReplicas, d.Status.UpdatedReplicas = 2, 1 })
 	w.edited("a/c", "bad too")
 	settle(w)
-	restart := w.controller.deliveries.of(aWeb)
+	restart := w.controller.deliveries.Of(objecttest.AWeb)
 	if restart == nil || !restart.WasWhole {
 		t.Errorf("the first restart is forgotten without a word, and the second cannot fail: %+v", restart)
 	}
@@ -108,30 +107,30 @@ func TestARestartThatWasCompleteIsNotFollowedByTheNextLeader(t *testing.T) {
 	w := started(t)
 	w.edited("a/c", "2")
 	settle(w)
-	w.controller.deliveries.forget(aWeb) // delivered after 35 s
+	w.controller.deliveries.Forget(objecttest.AWeb) // delivered after 35 s
 	// 5 minutes later a node is drained, which moves the controller as well
 	w.changed("a/web", func(d *appsv1.Deployment) {
 		d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, 2
 		d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionTrue, Reason: "NewReplicaSetAvailable"}}
 	})
-	w.controller.deliveries.resume(aWeb, time.Now().Add(5*time.Minute))
-	if r := w.controller.deliveries.of(aWeb); r != nil {
+	w.controller.deliveries.Resume(objecttest.AWeb, time.Now().Add(5*time.Minute))
+	if r := w.controller.deliveries.Of(objecttest.AWeb); r != nil {
 		t.Errorf("followed again, wasWhole %t", r.WasWhole)
 	}
 }
 
 // Filters of very many keys take long, and nobody restarts before a takeover is over.
 func TestATakeoverSpendsOnlySoMuchTimeOnTheFanOutsOfANamespace(t *testing.T) {
-	for spent, want := range map[time.Duration]int{0: 1, datingTime: 0} {
+	for spent, want := range map[time.Duration]int{0: 1, follow.DatingTime: 0} {
 		w := started(t)
 		w.edited("a/c", "2")
 		settle(w)
-		w.controller.deliveries.forget(aWeb)
+		w.controller.deliveries.Forget(objecttest.AWeb)
 		w.changed("a/web", func(*appsv1.Deployment) {})
-		w.controller.deliveries.spend("a", spent)
-		w.controller.deliveries.resume(aWeb, time.Now())
-		restart := w.controller.deliveries.of(aWeb)
-		if restart == nil || len(restart.decision.Causes) != 1 || len(restart.decision.Causes[0].Moments) != want {
+		w.controller.deliveries.Spend("a", spent)
+		w.controller.deliveries.Resume(objecttest.AWeb, time.Now())
+		restart := w.controller.deliveries.Of(objecttest.AWeb)
+		if restart == nil || len(restart.Decision.Causes) != 1 || len(restart.Decision.Causes[0].Moments) != want {
 			t.Errorf("after %s: %+v, want a restart of %d fan-outs", spent, restart, want)
 		}
 	}
@@ -140,11 +139,11 @@ func TestATakeoverSpendsOnlySoMuchTimeOnTheFanOutsOfANamespace(t *testing.T) {
 // Anyone who may write a workload may write its restart timestamp, and what JSON cannot hold would break the answers about others.
 func TestARestartAtATimeThatNoClockShowsIsNoRestart(t *testing.T) {
 	w := started(t)
-	forged := &workload.Workload{Ref: aWeb, Timestamp: "9999-12-31T23:00:00-12:00"}
-	if at := restartedAt(forged); !at.IsZero() {
+	forged := &workload.Workload{Ref: objecttest.AWeb, Timestamp: "9999-12-31T23:00:00-12:00"}
+	if at := follow.RestartedAt(forged); !at.IsZero() {
 		t.Errorf("restarted at %s", at)
 	}
-	if last := w.controller.board.lastRestartOf(forged); last != nil {
+	if last := w.controller.board.LastRestartOf(forged); last != nil {
 		t.Errorf("its last restart is %+v", last)
 	}
 }

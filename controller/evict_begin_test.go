@@ -52,7 +52,7 @@ func TestARestartByEvictionBeginsInItsWindowAndEndsAfterIt(t *testing.T) {
 // After ten restarts in a row, the next one must be 128 seconds later than the last.
 func TestTheBudgetSpacesOutRestartsByEviction(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.controller.restarter.backoffLimit = time.Hour
+		w.controller.restarter.BackoffLimit = time.Hour
 		var last time.Time
 		for version := range 10 {
 			w.edited("a/c", fmt.Sprint(version+2))

@@ -10,19 +10,22 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/fanout"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // replaceLeader lets a new process lead, with or without the flag --evict.
 func (w *evictingWorld) replaceLeader(evicts bool) {
 	c := w.controller
-	c.role.leading.Store(false)
-	c.evictor.forget(aWeb)
-	c.deliveries.forget(aWeb)
-	c.gate.evicts = evicts
+	c.role.Leading.Store(false)
+	c.evictor.Forget(objecttest.AWeb)
+	c.deliveries.Forget(objecttest.AWeb)
+	c.gate.Evicts = evicts
 	c.beginToLead()
-	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown(true)
+	c.gate.SetHaltsTried()
+	c.gate.SetHaltsKnown(true)
 }
 
 // delivered counts the restarts that are said to be delivered.
@@ -144,8 +147,8 @@ func TestARestartByEvictionIsNotLostWithItsRecord(t *testing.T) {
 
 func TestAnOperatorThatRemovesTheRecordAtOnceKeepsNoPodFromItsRestart(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		events := record.NewFakeRecorder(1000)
-		w.controller.restarter.events = events
+		recorder := record.NewFakeRecorder(1000)
+		w.controller.restarter.Events = recorder
 		w.edited("a/c", "2")
 		for range 3600 {
 			w.pass(1)
@@ -157,8 +160,8 @@ func TestAnOperatorThatRemovesTheRecordAtOnceKeepsNoPodFromItsRestart(t *testing
 			}
 		}
 		w.requireEvicted("web-1", "web-2", "web-3")
-		reported := strings.Join(eventsOf(events), "\n")
-		if strings.Contains(reported, reasonBackoff) || !strings.Contains(reported, reasonUndone) {
+		reported := strings.Join(objecttest.EventsOf(recorder), "\n")
+		if strings.Contains(reported, events.Backoff) || !strings.Contains(reported, events.Undone) {
 			t.Errorf("the Events are %s", reported)
 		}
 	})
@@ -181,14 +184,14 @@ func TestAFanOutDoesNotEndWithAWorkloadOfWhichPodsAreLeft(t *testing.T) {
 		w.beginEvicting()
 		w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.HoldAnnotation] = "wait" })
 		w.pass(60)
-		if o := w.controller.reports.outcomeOf(aConfig, time.Time{}); o != (outcome{due: 1}) {
+		if o := w.controller.reports.OutcomeOf(aConfig, time.Time{}); o != (fanout.Outcome{Due: 1}) {
 			t.Errorf("with pods left: %+v", o)
 		}
 		began := time.Now().Add(-2 * time.Minute)
 		w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3")
-		if o := w.controller.reports.outcomeOf(aConfig, began); o != (outcome{delivered: 1}) {
+		if o := w.controller.reports.OutcomeOf(aConfig, began); o != (fanout.Outcome{Delivered: 1}) {
 			t.Errorf("with none left: %+v", o)
 		}
 	})

@@ -12,25 +12,28 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
-	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // startsSlowly makes restarts gradual, for a leader that knows all.
 func (w *evictingWorld) startsSlowly() {
-	w.controller.gate.options = FanOutOptions{Gradual: true, Limit: 50}
-	w.controller.gate.reset()
+	w.controller.gate.FanOut = gatekeeper.FanOutOptions{Gradual: true, Limit: 50}
+	w.controller.gate.Reset()
 	w.knowsAll()
 }
 
 func (w *evictingWorld) knowsAll() {
 	c := w.controller
-	c.gate.knowsWorkloads = func(string) bool { return true }
-	c.halts.knowsConfigs = func(string) bool { return true }
-	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown(true)
+	c.gate.KnowsWorkloads = func(string) bool { return true }
+	c.halts.KnowsConfigs = func(string) bool { return true }
+	c.gate.SetHaltsTried()
+	c.gate.SetHaltsKnown(true)
 }
 
 // readsToo lets the workload read another ConfigMap, and waits until that is rolled out.
@@ -77,8 +80,8 @@ func TestAnEvictionBringsNoContentThatANewProcessHasYetToLookAt(t *testing.T) {
 		w.readsToo("d")
 		w.beginEvicting()
 		// A list shows the edit, and then the workload may have to restart for it after its grace period.
-		w.controller.changes.Observe(aWeb, aWeb, time.Now(), time.Hour)
-		if why := w.controller.restarter.nextWaits(aWeb); !strings.Contains(why, "may have to restart again") {
+		w.controller.changes.Observe(objecttest.AWeb, objecttest.AWeb, time.Now(), time.Hour)
+		if why := w.controller.restarter.NextWaits(objecttest.AWeb); !strings.Contains(why, "may have to restart again") {
 			t.Errorf("the evictor waits because %q", why)
 		}
 	})
@@ -87,10 +90,10 @@ func TestAnEvictionBringsNoContentThatANewProcessHasYetToLookAt(t *testing.T) {
 func TestAnEvictionWaitsForADecisionThatIsDue(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.beginEvicting()
-		w.controller.restarter.backlogs.note(observedChange{Workload: aWeb, Subject: aWeb, Since: time.Now(), Count: 1})
+		w.controller.restarter.Backlogs.Note(pending.ObservedChange{Workload: objecttest.AWeb, Subject: objecttest.AWeb, Since: time.Now(), Count: 1})
 		w.pass(60)
 		w.requireEvicted("web-1")
-		w.controller.restarter.backlogs.putOffRecord(aWeb, time.Now().Add(time.Hour))
+		w.controller.restarter.Backlogs.PutOffRecord(objecttest.AWeb, time.Now().Add(time.Hour))
 		w.pass(60)
 		w.requireEvicted("web-1", "web-2", "web-3")
 	})
@@ -104,7 +107,7 @@ func TestAnEvictionBringsNoContentThatHasYetToBeProven(t *testing.T) {
 		ref := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}
 		w.runs("a/first", nil, "c")
 		settle(w.world)
-		c.gate.restore(gate.Halt{ID: "x", Config: ref, Keys: []string{"k"}, Content: c.catalog.ContentID(ref, []string{"k"}), Since: time.Now(), Failed: []names.WorkloadRef{deploymentNamed("a/first")}})
+		c.gate.Restore(gate.Halt{ID: "x", Config: ref, Keys: []string{"k"}, Content: c.catalog.ContentID(ref, []string{"k"}), Since: time.Now(), Failed: []names.WorkloadRef{objecttest.DeploymentNamed("a/first")}})
 		w.pass(30)
 		w.requireEvicted("web-1")
 		w.edited("a/c", "3")
@@ -124,7 +127,7 @@ func TestARestartForAnotherConfigDoesNotLiftTheHaltOfPodsThatAreLeft(t *testing.
 		w.edited("a/c", "2")
 		w.pass(700)
 		w.requireEvicted("web-1")
-		if halts := w.controller.gate.activeHalts(); len(halts) != 1 {
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 {
 			t.Fatalf("the halts are %+v", halts)
 		}
 		w.crashes = false
@@ -132,38 +135,20 @@ func TestARestartForAnotherConfigDoesNotLiftTheHaltOfPodsThatAreLeft(t *testing.
 		w.edited("a/d", "2")
 		w.pass(600)
 		w.requireEvicted("web-1")
-		if halts := w.controller.gate.activeHalts(); len(halts) != 1 {
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 {
 			t.Errorf("after another edit, the halts are %+v", halts)
 		}
 	})
-}
-
-// What broke the pods is still there after a restart for something else.
-func TestARestartThatTakesOverTheLastOneMendsNothing(t *testing.T) {
-	c, d := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}, names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "d"}
-	failed := &rollingRestart{hasFailed: true, decision: decide.Decision{Causes: []decide.Cause{{Config: c, Keys: []string{"k"}}}}}
-	for name, test := range map[string]struct {
-		next decide.Decision
-		want bool
-	}{
-		"for another config": {decide.Decision{Causes: []decide.Cause{{Config: d, Keys: []string{"k"}}}}, false},
-		"for the same one":   {decide.Decision{Causes: []decide.Cause{{Config: c, Keys: []string{"k"}}}}, true},
-	} {
-		test.next.Include(&failed.decision)
-		if got := failed.isMendedBy(&test.next); got != test.want || len(failed.brokenAfter(&test.next)) > 0 == test.want {
-			t.Errorf("%s: mended: %t, still broken by %+v", name, got, failed.brokenAfter(&test.next))
-		}
-	}
 }
 
 func TestNoPodIsEvictedWhileAnEditWaitsForItsGracePeriod(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.beginEvicting()
 		w.edited("a/c", "3")
-		if why := w.controller.restarter.nextWaits(aWeb); why == "" {
+		if why := w.controller.restarter.NextWaits(objecttest.AWeb); why == "" {
 			t.Error("the next restart need not wait")
 		}
-		drain(w.controller.evictor.queue, w.controller.evictor.work, w.t)
+		drain(w.controller.evictor.Queue, w.controller.evictor.Work, w.t)
 		w.requireEvicted("web-1")
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3", "web-4")
@@ -175,9 +160,9 @@ func TestARestartThatItsBudgetPutsOffKeepsNoPodFromTheLastOne(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.edited("a/c", "2")
 		w.pass(5)
-		w.controller.restarter.backlogs.putOff(aWeb, nil, gate.Answer{Reason: gate.Backoff, Until: time.Now().Add(time.Hour)}, time.Now())
+		w.controller.restarter.Backlogs.PutOff(objecttest.AWeb, nil, gate.Answer{Reason: gate.Backoff, Until: time.Now().Add(time.Hour)}, time.Now())
 		w.edited("a/c", "3")
-		if why := w.controller.restarter.nextWaits(aWeb); why != "" {
+		if why := w.controller.restarter.NextWaits(objecttest.AWeb); why != "" {
 			t.Errorf("the next eviction waits: %s", why)
 		}
 	})
@@ -185,7 +170,7 @@ func TestARestartThatItsBudgetPutsOffKeepsNoPodFromTheLastOne(t *testing.T) {
 
 // spendsBudget makes the budget space out the next restarts. The last one has begun, and its new pod crashes.
 func (w *evictingWorld) spendsBudget() {
-	w.controller.restarter.backoffLimit = time.Hour
+	w.controller.restarter.BackoffLimit = time.Hour
 	for version := range 9 {
 		w.edited("a/c", fmt.Sprint(version+2))
 		w.pass(100)
@@ -283,7 +268,7 @@ func TestAHoldOfAConfigThatHasNotChangedHoldsNoRestartForTenOthers(t *testing.T)
 		}
 		w.annotate("a/c", annotation.HoldAnnotation, "frozen")
 		w.show("configmaps", w.configMaps["a/c"])
-		w.controller.restarter.grace = 10 * time.Second
+		w.controller.restarter.Grace = 10 * time.Second
 		for i := range 10 {
 			w.editedAgain(fmt.Sprintf("a/d%02d", i), "2")
 		}
@@ -321,7 +306,7 @@ func TestAnEvictionBringsNoContentThatIsHeldWhileTheBudgetPutsItOff(t *testing.T
 			w.show("configmaps", w.configMaps["a/d"])
 		},
 		"by a halt": func(w *evictingWorld) {
-			w.controller.gate.restore(gate.Halt{ID: "x", Config: d, Keys: []string{"k"}, Content: w.controller.catalog.ContentID(d, []string{"k"}), Since: time.Now(), Failed: []names.WorkloadRef{deploymentNamed("a/first")}})
+			w.controller.gate.Restore(gate.Halt{ID: "x", Config: d, Keys: []string{"k"}, Content: w.controller.catalog.ContentID(d, []string{"k"}), Since: time.Now(), Failed: []names.WorkloadRef{objecttest.DeploymentNamed("a/first")}})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -347,7 +332,7 @@ func TestAHoldOfAConfigThatTheRecordDoesNotNameKeepsItsContentFromThePodsThatAre
 		for i := range 12 {
 			w.readsToo(fmt.Sprintf("d%02d", i))
 		}
-		w.controller.restarter.grace = 10 * time.Second
+		w.controller.restarter.Grace = 10 * time.Second
 		for i := range 12 {
 			w.editedAgain(fmt.Sprintf("a/d%02d", i), "2")
 		}
@@ -373,8 +358,8 @@ func TestARestartThatEndedUnderAnotherLeaderIsNoPartOfTheNextOne(t *testing.T) {
 		w.requireEvicted("web-1", "web-2", "web-3")
 		w.annotate("a/c", annotation.HoldAnnotation, "never again")
 		w.show("configmaps", w.configMaps["a/c"])
-		w.controller.role.leading.Store(false)
-		w.controller.catalog.ForgetWorkload(aWeb) // the catalog of another process knows only the record
+		w.controller.role.Leading.Store(false)
+		w.controller.catalog.ForgetWorkload(objecttest.AWeb) // the catalog of another process knows only the record
 		w.show("deployments", w.deployments["a/web"])
 		w.replaceLeader(true)
 		w.editedAgain("a/d", "2")
@@ -393,19 +378,19 @@ func TestANewLeaderEvictsNothingBeforeItKnowsWhatIsHeld(t *testing.T) {
 		w.startsSlowly()
 		w.edited("a/c", "2")
 		w.pass(5)
-		c.gate.holdEverything("incident")
+		c.gate.HoldEverything("incident")
 		w.pass(60)
-		c.role.leading.Store(false)
-		c.evictor.forget(aWeb)
-		c.deliveries.forget(aWeb)
+		c.role.Leading.Store(false)
+		c.evictor.Forget(objecttest.AWeb)
+		c.deliveries.Forget(objecttest.AWeb)
 		c.beginToLead()
 		w.pass(40) // nothing is read yet
 		w.requireEvicted("web-1")
 		w.knowsAll()
-		c.restarter.knowsConfigs = func(string) bool { return false }
+		c.restarter.KnowsConfigs = func(string) bool { return false }
 		w.pass(40)
 		w.requireEvicted("web-1")
-		c.restarter.knowsConfigs = func(string) bool { return true }
+		c.restarter.KnowsConfigs = func(string) bool { return true }
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3")
 	})
@@ -428,7 +413,7 @@ func TestAPodThatTerminatesSlowlyHaltsNothing(t *testing.T) {
 		w.pods["a/app=web"] = append(w.pods["a/app=web"], first)
 		w.pass(1200)
 		w.requireEvicted("web-1")
-		if halts := w.controller.gate.activeHalts(); len(halts) > 0 {
+		if halts := w.controller.gate.ActiveHalts(); len(halts) > 0 {
 			t.Errorf("the halts are %+v", halts)
 		}
 		w.pods["a/app=web"] = slices.DeleteFunc(w.pods["a/app=web"], func(p corev1.Pod) bool { return p.DeletionTimestamp != nil })
@@ -450,11 +435,11 @@ func TestAPodThatCrashesAtATakeoverFailsARestartThatLasts(t *testing.T) {
 		w.replaceLeader(true)
 		w.knowsAll()
 		w.pass(30)
-		if restart := w.controller.deliveries.of(aWeb); restart == nil || restart.hasFailed {
+		if restart := w.controller.deliveries.Of(objecttest.AWeb); restart == nil || restart.HasFailed {
 			t.Errorf("after a takeover, the new leader follows %+v", restart)
 		}
 		w.pass(3000)
-		if halts := w.controller.gate.activeHalts(); len(halts) != 1 {
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 {
 			t.Errorf("the halts are %+v", halts)
 		}
 	})
@@ -466,19 +451,19 @@ func TestAPersonWhoResumedARestartByEvictionIsNotOverruledByANewLeader(t *testin
 		w.crashes = true
 		w.edited("a/c", "2")
 		w.pass(700)
-		halts := w.controller.gate.activeHalts()
+		halts := w.controller.gate.ActiveHalts()
 		if len(halts) != 1 {
 			t.Fatalf("the halts are %+v", halts)
 		}
-		w.controller.gate.resumeByID(halts[0].ID)
-		records := w.controller.gate.records()
+		w.controller.gate.ResumeByID(halts[0].ID)
+		records := w.controller.gate.Records()
 		w.replaceLeader(true)
 		resumed, _ := records[0][0].Halt()
-		w.controller.gate.restore(resumed)
+		w.controller.gate.Restore(resumed)
 		w.knowsAll()
 		w.pass(3000)
 		w.requireEvicted("web-1")
-		if halts := w.controller.gate.activeHalts(); len(halts) != 0 {
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 0 {
 			t.Errorf("the halts are %+v", halts)
 		}
 	})
@@ -500,7 +485,7 @@ func TestAFailedEvictionThatIsHeldDoesNotKeepTheEndOfAFanOut(t *testing.T) {
 			}
 		}
 		w.pass(900)
-		if restart := w.controller.deliveries.of(aWeb); restart == nil || !restart.hasFailed {
+		if restart := w.controller.deliveries.Of(objecttest.AWeb); restart == nil || !restart.HasFailed {
 			t.Fatal("the restart has not failed")
 		}
 		w.annotate("a/c", annotation.HoldAnnotation, "an incident")
@@ -508,10 +493,10 @@ func TestAFailedEvictionThatIsHeldDoesNotKeepTheEndOfAFanOut(t *testing.T) {
 		w.pass(60)
 		w.crashes = false
 		w.pass(600)
-		w.eventsOf(reasonFanOut)
-		w.controller.reports.noteUnfinished(aConfig, began)
-		w.controller.reports.lookAtFanOuts(time.Now())
-		if events := w.eventsOf(reasonFanOut); !slices.Equal(events, []string{"ended: no restart for it is under way any more; 1 not restarted"}) {
+		w.eventsOf(events.FanOut)
+		w.controller.reports.NoteUnfinished(aConfig, began)
+		w.controller.reports.LookAtFanOuts(time.Now())
+		if events := w.eventsOf(events.FanOut); !slices.Equal(events, []string{"ended: no restart for it is under way any more; 1 not restarted"}) {
 			t.Errorf("%q", events)
 		}
 	})

@@ -23,6 +23,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -42,10 +44,10 @@ type evictingWorld struct {
 func newEvictingWorld(t *testing.T, annotations map[string]string) *evictingWorld {
 	w := &evictingWorld{world: newWorld(t), t: t}
 	c := w.controller
-	c.gate.evicts = true
-	c.intake.grace, c.restarter.grace = time.Millisecond, time.Millisecond
-	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
-	c.role.leading.Store(true)
+	c.gate.Evicts = true
+	c.intake.Grace, c.restarter.Grace = time.Millisecond, time.Millisecond
+	c.deliveries.Policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	c.role.Leading.Store(true)
 	w.answer = w.respondTo
 	w.edited("a/c", "1")
 	d := w.deployment("a/web", "c")
@@ -158,8 +160,8 @@ func (w *evictingWorld) pass(seconds int) {
 			w.changed("a/web", func(d *appsv1.Deployment) { d.Status.AvailableReplicas = ready })
 		}
 		settle(w.world)
-		drain(w.controller.evictor.queue, w.controller.evictor.work, w.t)
-		drain(w.controller.deliveries.queue, w.controller.deliveries.look, w.t)
+		drain(w.controller.evictor.Queue, w.controller.evictor.Work, w.t)
+		drain(w.controller.deliveries.Queue, w.controller.deliveries.Look, w.t)
 	}
 }
 
@@ -232,7 +234,7 @@ func TestARefusedEvictionIsRepeatedAndReported(t *testing.T) {
 			t.Errorf("rolling are %+v", rolling)
 		}
 		w.pass(700) // longer than the restart is followed
-		if restart := w.controller.deliveries.of(aWeb); restart != nil {
+		if restart := w.controller.deliveries.Of(objecttest.AWeb); restart != nil {
 			t.Errorf("others wait for %+v", restart)
 		}
 		if held := w.controller.Overview("", time.Now()).Held.Items; len(held) != 1 {
@@ -252,7 +254,7 @@ func TestARefusedEvictionIsRepeatedAndReported(t *testing.T) {
 func TestARefusalThatLastsIsReportedInEachHour(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		events := record.NewFakeRecorder(1000)
-		w.controller.evictor.events = events
+		w.controller.evictor.Events = events
 		w.refusal = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", nil)
 		w.refusal.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
 		w.edited("a/c", "2")
@@ -261,7 +263,7 @@ func TestARefusalThatLastsIsReportedInEachHour(t *testing.T) {
 				time.Sleep(29 * time.Second)
 				w.pass(1)
 			}
-			if reported := eventsOf(events); len(reported) < 1 || len(reported) > 2 || !strings.Contains(reported[0], "PodNotEvicted") {
+			if reported := objecttest.EventsOf(events); len(reported) < 1 || len(reported) > 2 || !strings.Contains(reported[0], "PodNotEvicted") {
 				t.Errorf("the Events of hour %d are %q", hour+1, reported)
 			}
 		}
@@ -276,7 +278,7 @@ func TestARestartByEvictionThatNobodyFollowsIsShownUntilItIsOver(t *testing.T) {
 		w.edited("a/c", "2")
 		w.pass(60)
 		w.requireEvicted("web-1")
-		w.controller.deliveries.forget(aWeb)
+		w.controller.deliveries.Forget(objecttest.AWeb)
 		w.pass(60)
 		overview := w.controller.Overview("", time.Now())
 		if rolling := overview.Rolling.Items; len(rolling) != 1 || rolling[0].Text != "a new pod is not ready" || rolling[0].For != "configmap/c: k" || rolling[0].Pods.Outdated != 2 {
@@ -314,14 +316,14 @@ func TestAnEvictionThatFailsIsNotRepeatedWithEachChangeOfTheStatus(t *testing.T)
 func TestAnotherProcessGoesOnWithARestartByEviction(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.beginEvicting()
-		w.controller.role.leading.Store(false)
-		w.controller.evictor.forget(aWeb)
-		w.controller.deliveries.forget(aWeb)
+		w.controller.role.Leading.Store(false)
+		w.controller.evictor.Forget(objecttest.AWeb)
+		w.controller.deliveries.Forget(objecttest.AWeb)
 		w.pass(100)
 		w.requireEvicted("web-1")
 		w.controller.beginToLead()
-		w.controller.gate.setHaltsTried()
-		w.controller.gate.setHaltsKnown(true)
+		w.controller.gate.SetHaltsTried()
+		w.controller.gate.SetHaltsKnown(true)
 		w.pass(100)
 		w.requireEvicted("web-1", "web-2", "web-3")
 	})
@@ -358,7 +360,7 @@ func TestARestartThatBeginsDuringTheLastLookAtThePodsIsNotLost(t *testing.T) {
 			w.edited("a/c", "3")
 			settle(w.world)
 			w.show("deployments", w.deployments["a/web"])
-			shown, _ := w.controller.evictor.statusOf(w.controller.catalog.Workload(aWeb))
+			shown, _ := w.controller.evictor.StatusOf(w.controller.catalog.Workload(objecttest.AWeb))
 			if shown.Rollout.IsWhole() {
 				t.Error("a restart that has just begun is complete")
 			}
@@ -374,14 +376,14 @@ func TestARestartThatBeginsDuringTheLastLookAtThePodsIsNotLost(t *testing.T) {
 func TestARestartByEvictionThatTheEvictorDoesNotKnowIsNotComplete(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.beginEvicting()
-		w.controller.evictor.forget(aWeb)
-		w.controller.deliveries.observe(aWeb)
+		w.controller.evictor.Forget(objecttest.AWeb)
+		w.controller.deliveries.Observe(objecttest.AWeb)
 		time.Sleep(5 * time.Minute)
-		drain(w.controller.deliveries.queue, w.controller.deliveries.look, w.t)
+		drain(w.controller.deliveries.Queue, w.controller.deliveries.Look, w.t)
 		if count := w.delivered(); count != 0 {
 			t.Errorf("%d restarts are delivered, but two pods have the old content", count)
 		}
-		shown, why := w.controller.evictor.statusOf(w.controller.catalog.Workload(aWeb))
+		shown, why := w.controller.evictor.StatusOf(w.controller.catalog.Workload(objecttest.AWeb))
 		if shown.Rollout.IsWhole() || why == "" {
 			t.Errorf("the status is %+v (%q)", shown.Rollout, why)
 		}
@@ -396,7 +398,7 @@ func TestAWorkloadThatAsksForEvictionsIsHeldWithoutTheFlag(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			inEvictingWorld(t, map[string]string{annotation.MethodAnnotation: test.method}, func(w *evictingWorld) {
-				w.controller.gate.evicts = false
+				w.controller.gate.Evicts = false
 				w.edited("a/c", "2")
 				w.pass(100)
 				w.requireEvicted()
@@ -439,28 +441,6 @@ func TestAChangeOfTheMethodRestartsWhatIsLeft(t *testing.T) {
 	})
 }
 
-func TestWhichAnswersToAnEvictionAreRefusals(t *testing.T) {
-	pod := &delivery.Evicted{Name: "web-1", IsReady: true}
-	several := &apierrors.StatusError{ErrStatus: metav1.Status{Status: metav1.StatusFailure, Code: 500, Message: "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."}}
-	negative := apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", fmt.Errorf("too many pending evictions"))
-	negative.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: "DisruptionBudget", Message: "The disruption budget web does not allow evicting pods currently"}}
-	for name, test := range map[string]struct {
-		err  error
-		want string
-	}{
-		"several budgets":  {several, "a PodDisruptionBudget refuses to evict a pod although all are ready: This pod has more than one PodDisruptionBudget"},
-		"pending ones":     {negative, "a PodDisruptionBudget refuses to evict a pod although all are ready: The disruption budget web does not allow"},
-		"an overload":      {apierrors.NewTooManyRequests("the server is busy", 1), ""},
-		"a missing right":  {apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", nil), ""},
-		"a broken network": {fmt.Errorf("connection reset"), ""},
-	} {
-		err := refused(test.err, pod)
-		if _, is := err.(*refusalError); is != (test.want != "") || !strings.HasPrefix(err.Error(), test.want) { //nolint:errorlint // it is not wrapped
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
 // drain works on everything that waits in a queue.
 func drain[F comparable](queue *fairqueue.Queue[names.WorkloadRef, F], work func(context.Context, names.WorkloadRef), t *testing.T) {
 	for ref, found := queue.Get(); found; ref, found = queue.Get() {
@@ -472,11 +452,11 @@ func drain[F comparable](queue *fairqueue.Queue[names.WorkloadRef, F], work func
 // The pods that are left keep running with the old content, even if the one that was replaced runs after all.
 func TestAHaltStopsARestartByEvictionThatIsUnderWay(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.controller.gate.options = FanOutOptions{Gradual: true, Limit: 50}
-		w.controller.gate.reset()
-		w.controller.gate.setHaltsTried()
-		w.controller.gate.setHaltsKnown(true)
-		w.controller.gate.knowsWorkloads = func(string) bool { return true }
+		w.controller.gate.FanOut = gatekeeper.FanOutOptions{Gradual: true, Limit: 50}
+		w.controller.gate.Reset()
+		w.controller.gate.SetHaltsTried()
+		w.controller.gate.SetHaltsKnown(true)
+		w.controller.gate.KnowsWorkloads = func(string) bool { return true }
 		w.crashes = true
 		w.edited("a/c", "2")
 		w.pass(700) // longer than a rollout may make no progress

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -19,6 +18,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/judge"
 )
 
 // exposing returns a world in which the pods of held workloads are looked at, until the test ends.
@@ -27,7 +27,7 @@ func exposing(t *testing.T) *world {
 	w := gradual(t)
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	group.Go(func() { w.controller.exposures.run(ctx) })
+	group.Go(func() { w.controller.exposures.Run(ctx) })
 	t.Cleanup(func() {
 		stop()
 		group.Wait()
@@ -127,30 +127,6 @@ func TestAHeldWorkloadCountsAsExposedFromWhenAPodHasReadTheNewContentUntilItIsNo
 	}
 }
 
-func TestTheReasonsThatMayLastExposeAndWaitsForATurnDoNot(t *testing.T) {
-	b := newBacklogs()
-	var exposed []gate.Reason
-	for _, reason := range gate.Reasons {
-		b.putOff(web, nil, gate.Answer{Reason: reason}, time.Now())
-		b.noteExposed(web, true)
-		if len(b.exposed()) > 0 {
-			exposed = append(exposed, reason)
-		}
-	}
-	if want := []gate.Reason{gate.Hold, gate.Halted, gate.Missing, gate.Window, gate.Wave}; !slices.Equal(exposed, want) {
-		t.Errorf("%q expose, want %q", exposed, want)
-	}
-	b.noteDue(web, false, time.Now())
-	b.putOff(web, nil, gate.Answer{Reason: gate.Hold}, time.Now())
-	if len(b.exposed()) > 0 {
-		t.Error("it is exposed to the content of its next restart at once")
-	}
-	b.settle(web)
-	if b.noteExposed(web, true); len(b.waiting) > 0 {
-		t.Error("a workload that does not wait is remembered")
-	}
-}
-
 func TestPodsAreListedOnceASecondAndInTurnsByNamespace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := exposing(t)
@@ -159,7 +135,7 @@ func TestPodsAreListedOnceASecondAndInTurnsByNamespace(t *testing.T) {
 			names = append(names, fmt.Sprintf("a/web-%d", i))
 		}
 		w.runsWithPods(held, names...)
-		if w.listings = nil; w.controller.gate.ledger.UnderWay() > 0 {
+		if w.listings = nil; w.controller.gate.Ledger.UnderWay() > 0 {
 			t.Fatal("something rolls")
 		}
 		w.pass(time.Minute)
@@ -234,10 +210,10 @@ func TestTheSeriesOfExposedWorkloadsDoNotGrowWithNamespaces(t *testing.T) {
 	c, _ := newIdleController(t)
 	for i := range 1000 {
 		ref := names.WorkloadRef{Kind: names.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}
-		c.restarter.backlogs.putOff(ref, nil, gate.Answer{Reason: gate.Hold}, time.Now())
-		c.restarter.backlogs.noteExposed(ref, true)
+		c.restarter.Backlogs.PutOff(ref, nil, gate.Answer{Reason: gate.Hold}, time.Now())
+		c.restarter.Backlogs.NoteExposed(ref, true)
 	}
-	if got := testutil.CollectAndCount(c, "deployment_restart_controller_held_workloads_exposed"); got != namedNamespaces+1 {
-		t.Errorf("%d series, want %d", got, namedNamespaces+1)
+	if got := testutil.CollectAndCount(c, "deployment_restart_controller_held_workloads_exposed"); got != judge.NamedNamespaces+1 {
+		t.Errorf("%d series, want %d", got, judge.NamedNamespaces+1)
 	}
 }

@@ -10,6 +10,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 )
 
 func TestFailuresAreDistinguished(t *testing.T) {
@@ -30,52 +34,35 @@ func TestFailuresAreDistinguished(t *testing.T) {
 		"no answer":   {errors.New("connection refused"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := isPermanent(fmt.Errorf("patch web: %w", test.err)); got != test.permanent {
+			if got := failures.IsPermanent(fmt.Errorf("patch web: %w", test.err)); got != test.permanent {
 				t.Errorf("permanent: got %v", got)
 			}
 		})
 	}
 }
 
-func TestAnErrorIsIgnoredIfItContainsAText(t *testing.T) {
-	r := newRestarter(restarterParts{ignoredErrors: []string{"[restarts] are frozen (see policy.*)", "(", "\xff"}}, nil)
-	for text, want := range map[string]bool{
-		"patch web: [restarts] are frozen (see policy.*)": true,
-		"restarts are frozen, see policy 7":               false, // a text is no pattern
-		"patch web (twice)":                               true,
-		"not UTF-8: \xff":                                 true,
-	} {
-		if got := r.isIgnored(errors.New(text)); got != want {
-			t.Errorf("%q: got %v", text, got)
-		}
-	}
-	if newRestarter(restarterParts{}, nil).isIgnored(errors.New("any")) {
-		t.Error("an error is ignored without a text")
-	}
-}
-
 func TestAnIgnoredErrorCountsAsSuchAndMakesNoRestartLate(t *testing.T) {
 	c, _ := newIdleController(t)
-	c.restarter.ignoredErrors = []string{"frozen"}
-	c.restarter.backlogs.note(observedChange{Workload: web, Count: 1, Due: time.Now().Add(-time.Hour)})
+	c.restarter.IgnoredErrors = []string{"frozen"}
+	c.restarter.Backlogs.Note(pending.ObservedChange{Workload: objecttest.Web, Count: 1, Due: time.Now().Add(-time.Hour)})
 	for _, step := range []struct {
 		failure, reason string
 		late            bool
 	}{{"frozen", "ignored", false}, {"something else", "unknown", true}, {"frozen again", "ignored", false}} {
-		before := testutil.ToFloat64(c.restarter.metrics.patchErrors.WithLabelValues(step.reason))
-		c.restarter.failed(web, errors.New(step.failure))
-		if more := testutil.ToFloat64(c.restarter.metrics.patchErrors.WithLabelValues(step.reason)) - before; more != 1 {
+		before := testutil.ToFloat64(c.restarter.Metrics.PatchErrors.WithLabelValues(step.reason))
+		c.restarter.Failed(objecttest.Web, errors.New(step.failure))
+		if more := testutil.ToFloat64(c.restarter.Metrics.PatchErrors.WithLabelValues(step.reason)) - before; more != 1 {
 			t.Errorf("%q counts %v times as %q", step.failure, more, step.reason)
 		}
-		if _, late := c.restarter.backlogs.longestWaits(time.Now())[web.Namespace]; late != step.late {
+		if _, late := c.restarter.Backlogs.LongestWaits(time.Now())[objecttest.Web.Namespace]; late != step.late {
 			t.Errorf("after %q it is late: %t", step.failure, late)
 		}
 	}
-	c.restarter.failed(web, errConfigChanging)
-	if _, late := c.restarter.backlogs.longestWaits(time.Now())[web.Namespace]; !late {
+	c.restarter.Failed(objecttest.Web, failures.ErrConfigChanging)
+	if _, late := c.restarter.Backlogs.LongestWaits(time.Now())[objecttest.Web.Namespace]; !late {
 		t.Error("it is not late while it waits for something else")
 	}
-	if _, waits := c.restarter.backlogs.state(web); !waits {
+	if _, waits := c.restarter.Backlogs.State(objecttest.Web); !waits {
 		t.Error("nothing is under way any more")
 	}
 }

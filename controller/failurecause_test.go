@@ -30,7 +30,7 @@ func TestAFailureDoesNotHaltAContentThatCameAfterTheRestart(t *testing.T) {
 			time.Sleep(10 * time.Second)
 			w.fails(t, canary)
 			settle(w)
-			if halts := w.controller.gate.activeHalts(); len(halts) > 0 {
+			if halts := w.controller.gate.ActiveHalts(); len(halts) > 0 {
 				t.Errorf("with the canary ignoring the config (%t): %+v", ignores, halts)
 			}
 		})
@@ -77,7 +77,7 @@ func failsAfterAnEditOfAnotherKey(t *testing.T, readsBoth bool) {
 	}
 	time.Sleep(10 * time.Second)
 	w.fails(t, canary[0])
-	if halts := w.controller.gate.activeHalts(); len(canary) != 1 || len(halts) == 0 != readsBoth {
+	if halts := w.controller.gate.ActiveHalts(); len(canary) != 1 || len(halts) == 0 != readsBoth {
 		t.Errorf("reads both keys: %t; %v restarted first, halts: %+v", readsBoth, canary, halts)
 	}
 }

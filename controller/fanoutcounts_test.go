@@ -11,6 +11,9 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
+
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // fanOutSays returns how far the only fan-out has come.
@@ -26,7 +29,7 @@ func (w *world) fanOutSays(t *testing.T) string {
 func TestAFanOutSaysWhichRestartsAreRefusedAndThatNoneRolls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one", "a/two", "a/three")
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		attempts := 0
 		w.answer = func(r *http.Request) (int, any) {
 			if r.Method == http.MethodPatch {
@@ -43,8 +46,8 @@ func TestAFanOutSaysWhichRestartsAreRefusedAndThatNoneRolls(t *testing.T) {
 			time.Sleep(time.Minute)
 		}
 		const refused = "0 of 3 delivered, 0 rolling, 3 waiting (refused when tried last: 3, see their Events RestartFailed)"
-		w.controller.reports.lookAtFanOuts(time.Now())
-		if says, events := w.fanOutSays(t), w.eventsOf(reasonFanOut); says != refused || len(events) != 1 || !strings.HasSuffix(events[0], refused) || attempts < 3 {
+		w.controller.reports.LookAtFanOuts(time.Now())
+		if says, events := w.fanOutSays(t), w.eventsOf(events.FanOut); says != refused || len(events) != 1 || !strings.HasSuffix(events[0], refused) || attempts < 3 {
 			t.Errorf("after %d attempts: %s, Events %q", attempts, says, events)
 		}
 		w.changed("a/one", holdIt)
@@ -86,7 +89,7 @@ func TestTheNextLeaderCountsAFanOutAsTheFormerOneDid(t *testing.T) {
 				want := leader.fanOutSays(t)
 				pass, told := succeed(t, leader, standby)
 				pass(40 * time.Second)
-				events := told(reasonFanOut)
+				events := told(events.FanOut)
 				if says := standby.fanOutSays(t); says != want || len(events) == 0 || !strings.HasSuffix(events[0], want) {
 					t.Errorf("the next leader says %s, and in Events %q, want %s", says, events, want)
 				}
@@ -124,11 +127,11 @@ func TestTheNextLeaderCountsAFanOutOnlyWhenItKnowsAllReaders(t *testing.T) {
 		})
 		standby.version, standby.deployments = leader.version+1000, rolling // the others are not listed yet
 		known := false
-		standby.controller.gate.knowsWorkloads = func(string) bool { return known }
+		standby.controller.gate.KnowsWorkloads = func(string) bool { return known }
 		list(standby, "deployments", standby.deployments)
-		pass := standby.takeOver(t, &haltServer{}, nil)
+		pass := standby.takeOver(t, &objecttest.HaltServer{}, nil)
 		pass(5 * time.Second)
-		standby.controller.reports.lookAtFanOuts(time.Now())
+		standby.controller.reports.LookAtFanOuts(time.Now())
 		standby.deployments = leader.deployments
 		list(standby, "deployments", standby.deployments)
 		known = true

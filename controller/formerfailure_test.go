@@ -11,6 +11,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/show"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -86,13 +89,13 @@ func TestTheNextLeaderSaysWhoSawAFailureThatNoPodShows(t *testing.T) {
 func TestTheNextLeaderDatesNoFailureOfSeveral(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		standby, pass := afterAFailureThatNoPodShows(t)
-		halt := standby.controller.gate.activeHalts()[0]
-		restart := standby.controller.deliveries.of(aWeb)
-		if s := standingOfRestart(aWeb, restart); len(halt.Failed) != 1 || !s.since.Equal(halt.Since) {
+		halt := standby.controller.gate.ActiveHalts()[0]
+		restart := standby.controller.deliveries.Of(objecttest.AWeb)
+		if s := show.StandingOfRestart(objecttest.AWeb, restart); len(halt.Failed) != 1 || !s.Since.Equal(halt.Since) {
 			t.Errorf("of one: %+v", s)
 		}
-		standby.controller.deliveries.forget(aWeb)
-		standby.controller.deliveries.followFailed(aWeb, halt.Config, halt.Since, false)
+		standby.controller.deliveries.Forget(objecttest.AWeb)
+		standby.controller.deliveries.FollowFailed(objecttest.AWeb, halt.Config, halt.Since, false)
 		pass(time.Second)
 		rows, restarts := standby.overview().Failed, standby.overview().Restarts.Items
 		if rows.Total != 1 || !rows.Items[0].Since.IsZero() || len(restarts) == 0 || restarts[0].Took != 0 {
@@ -117,7 +120,7 @@ func TestACanaryThatBreaksAroundATakeoverHaltsItsFanOut(t *testing.T) {
 		pass, told := succeed(t, leader, standby)
 		standby.crashes(canary)
 		pass(time.Minute)
-		if failed := told(reasonNotDelivered); len(failed) != 2 || !strings.Contains(failed[0], "CrashLoopBackOff") { // on the workload and the config
+		if failed := told(events.NotDelivered); len(failed) != 2 || !strings.Contains(failed[0], "CrashLoopBackOff") { // on the workload and the config
 			t.Errorf("told of the failure: %q", failed)
 		}
 		if o := standby.overview(); o.Halts.Total != 1 || o.Held.Total != 1 || o.Failed.Total != 1 {

@@ -14,6 +14,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 )
 
 // gradual returns a world whose controller leads, knows of no halts and restarts gradually. The named Deployments
@@ -22,15 +23,15 @@ func gradual(t testing.TB, listed ...string) *world {
 	t.Helper()
 	w := newWorld(t)
 	c := w.controller
-	c.intake.grace, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
-	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
-	c.gate.options = FanOutOptions{Gradual: true, Limit: 50}
-	c.gate.knowsWorkloads = func(string) bool { return true }
-	c.gate.knowsWhatExists = func(names.ConfigKind, string) bool { return true }
-	c.halts.knowsConfigs = func(string) bool { return true }
+	c.intake.Grace, c.restarter.Grace, c.restarter.BackoffLimit = time.Millisecond, time.Millisecond, 0
+	c.deliveries.Policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	c.gate.FanOut = gatekeeper.FanOutOptions{Gradual: true, Limit: 50}
+	c.gate.KnowsWorkloads = func(string) bool { return true }
+	c.gate.KnowsWhatExists = func(names.ConfigKind, string) bool { return true }
+	c.halts.KnowsConfigs = func(string) bool { return true }
 	c.beginToLead()
-	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown(true)
+	c.gate.SetHaltsTried()
+	c.gate.SetHaltsKnown(true)
 	w.edited("a/c", "1")
 	for _, name := range listed {
 		w.runs(name, nil, "c")
@@ -52,9 +53,9 @@ func (w *world) runs(name string, annotations map[string]string, configs ...stri
 func (w *world) log() *strings.Builder {
 	var text strings.Builder
 	c, log := w.controller, slog.New(slog.NewTextHandler(&text, nil))
-	c.intake.log, c.intake.mistakes.log, c.intake.unusable.log = log, log, log
-	c.restarter.log, c.deliveries.log, c.halts.log, c.gate.log, c.reports.log = log, log, log, log, log
-	c.reports.notices.log = log
+	c.intake.Log, c.intake.Mistakes.Log, c.intake.Unusable.Log = log, log, log
+	c.restarter.Log, c.deliveries.Log, c.halts.Log, c.gate.Log, c.reports.Log = log, log, log, log, log
+	c.reports.Notices.Log = log
 	return &text
 }
 
@@ -72,9 +73,4 @@ func (w *world) restarted() (all []string) {
 func failed(d *appsv1.Deployment) {
 	d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, 2
 	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
-}
-
-func deploymentNamed(name string) names.WorkloadRef {
-	namespace, name, _ := strings.Cut(name, "/")
-	return names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: name}
 }

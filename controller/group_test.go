@@ -10,7 +10,11 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/halts"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // groupOfC is the group of all ConfigMaps of the name c, and groupEntry its entry in the ConfigMap of halts.
@@ -20,17 +24,17 @@ const groupEntry = "configmap._.c"
 
 // grouped returns a world in which a Deployment of each namespace reads a copy of a ConfigMap, which has just got another
 // content. The function that it returns lets the next restart fail, and returns in which namespace that was.
-func grouped(t *testing.T, server *haltServer, namespaces ...string) (w *world, failNext func() string, pass func(time.Duration)) {
+func grouped(t *testing.T, server *objecttest.HaltServer, namespaces ...string) (w *world, failNext func() string, pass func(time.Duration)) {
 	return groupedAllowing(t, 0, server, namespaces...)
 }
 
 // groupedAllowing is grouped with so many failures that begin no halt.
-func groupedAllowing(t *testing.T, failures int, server *haltServer, namespaces ...string) (w *world, failNext func() string, pass func(time.Duration)) {
+func groupedAllowing(t *testing.T, failures int, server *objecttest.HaltServer, namespaces ...string) (w *world, failNext func() string, pass func(time.Duration)) {
 	w = gradual(t)
-	w.controller.gate.options.Failures = failures
-	w.controller.gate.options.Groups = []names.ConfigRef{groupOfC}
-	w.controller.halts.knowsAllConfigs = func() bool { return true }
-	w.controller.halts.hasGroups = true
+	w.controller.gate.FanOut.Failures = failures
+	w.controller.gate.FanOut.Groups = []names.ConfigRef{groupOfC}
+	w.controller.halts.KnowsAllConfigs = func() bool { return true }
+	w.controller.halts.HasGroups = true
 	for _, namespace := range namespaces {
 		w.edited(namespace+"/c", "1")
 		w.runs(namespace+"/web", nil, "c")
@@ -53,13 +57,13 @@ func groupedAllowing(t *testing.T, failures int, server *haltServer, namespaces 
 		w.fails(t, now[next])
 		settle(w)
 		before = now
-		return deploymentNamed(now[next]).Namespace
+		return objecttest.DeploymentNamed(now[next]).Namespace
 	}, pass
 }
 
 func TestAGroupIsHaltedByFailuresInTwoNamespacesAndResumedByItsEntry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := &haltServer{}
+		server := &objecttest.HaltServer{}
 		w, failNext, pass := grouped(t, server, "b", "d", "e", "f")
 		failNext()
 		failNext()
@@ -68,16 +72,16 @@ func TestAGroupIsHaltedByFailuresInTwoNamespacesAndResumedByItsEntry(t *testing.
 		if restarted := w.restarted(); len(restarted) != 2 {
 			t.Fatalf("%q restarted", restarted)
 		}
-		server.mu.Lock()
-		entries := slices.Sorted(maps.Keys(server.object.Data))
-		for name := range server.object.Data { // also those of the two namespaces
-			delete(server.object.Data, name)
+		server.Mu.Lock()
+		entries := slices.Sorted(maps.Keys(server.Object.Data))
+		for name := range server.Object.Data { // also those of the two namespaces
+			delete(server.Object.Data, name)
 		}
-		server.mu.Unlock()
+		server.Mu.Unlock()
 		if len(entries) != 3 || !slices.Contains(entries, groupEntry) {
 			t.Errorf("entries: %q", entries)
 		}
-		pass(2 * haltsPeriod)
+		pass(2 * halts.Period)
 		settle(w)
 		if restarted := w.restarted(); len(restarted) != 3 {
 			t.Errorf("%q restarted after somebody resumed the group", restarted)
@@ -87,11 +91,11 @@ func TestAGroupIsHaltedByFailuresInTwoNamespacesAndResumedByItsEntry(t *testing.
 
 func TestTheHaltOfAGroupEndsWhenNoCopyHasItsContent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, failNext, pass := grouped(t, &haltServer{}, "b", "d", "e")
+		w, failNext, pass := grouped(t, &objecttest.HaltServer{}, "b", "d", "e")
 		broken := []string{failNext(), failNext()}
 		isHalted := func() bool {
-			pass(2 * haltsPeriod)
-			return slices.Contains(w.controller.gate.halted(), groupOfC)
+			pass(2 * halts.Period)
+			return slices.Contains(w.controller.gate.Halted(), groupOfC)
 		}
 		for i, namespace := range []string{"b", "d", "e"} {
 			if !isHalted() {
@@ -110,7 +114,7 @@ func TestTheHaltOfAGroupEndsWhenNoCopyHasItsContent(t *testing.T) {
 func TestTheHaltOfAGroupIsReportedOnACopyWhoseNamespaceHasTooManyHalts(t *testing.T) {
 	w := gradual(t)
 	c := w.controller
-	c.gate.options.Groups = []names.ConfigRef{groupOfC}
+	c.gate.FanOut.Groups = []names.ConfigRef{groupOfC}
 	names := []string{"a/reader"}
 	for i := range 16 {
 		own, name := fmt.Sprint("own-", i), fmt.Sprint("a/web-", i)
@@ -134,26 +138,26 @@ func TestTheHaltOfAGroupIsReportedOnACopyWhoseNamespaceHasTooManyHalts(t *testin
 	for _, name := range slices.Backward(names) { // the reader of the copy last
 		w.fails(t, name)
 	}
-	if !slices.Contains(c.gate.halted(), groupOfC) {
+	if !slices.Contains(c.gate.Halted(), groupOfC) {
 		t.Fatal("the group is not halted")
 	}
-	var last configEvent
-	for c.reports.waiting.Len() > 0 {
-		last = c.reports.waiting.Next()
+	var last gatekeeper.ConfigEvent
+	for c.reports.Waiting.Len() > 0 {
+		last = c.reports.Waiting.Next()
 	}
-	if last.config.String() != "configmap/a/c" || last.reason != reasonHalted || !strings.HasPrefix(last.message, "halted in all namespaces after ") {
-		t.Errorf("the last Event is about %q: %s %s", last.config, last.reason, last.message)
+	if last.Config.String() != "configmap/a/c" || last.Reason != events.Halted || !strings.HasPrefix(last.Message, "halted in all namespaces after ") {
+		t.Errorf("the last Event is about %q: %s %s", last.Config, last.Reason, last.Message)
 	}
 }
 
 // Each namespace has one reader, so none has more failures than are allowed.
 func TestAGroupIsHaltedAlsoIfNoNamespaceIs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, failNext, pass := groupedAllowing(t, 1, &haltServer{}, "b", "d", "e", "f", "g")
+		w, failNext, pass := groupedAllowing(t, 1, &objecttest.HaltServer{}, "b", "d", "e", "f", "g")
 		failNext()
 		failNext()
 		pass(time.Second)
-		if halted := w.controller.gate.halted(); !slices.Contains(halted, groupOfC) {
+		if halted := w.controller.gate.Halted(); !slices.Contains(halted, groupOfC) {
 			t.Errorf("halted: %v", halted)
 		}
 	})
@@ -161,16 +165,16 @@ func TestAGroupIsHaltedAlsoIfNoNamespaceIs(t *testing.T) {
 
 func TestTheHaltOfAGroupOutlivesATenantThatReplacesItsCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w, failNext, pass := grouped(t, &haltServer{}, "b", "d", "e", "f")
+		w, failNext, pass := grouped(t, &objecttest.HaltServer{}, "b", "d", "e", "f")
 		broken := failNext()
 		failNext()
 		pass(time.Minute)
 		w.edited(broken+"/c", "their own")
 		settle(w)
 		w.delivers(t, broken+"/web")
-		pass(2 * haltsPeriod)
+		pass(2 * halts.Period)
 		settle(w)
-		if halted := w.controller.gate.halted(); !slices.Contains(halted, groupOfC) || len(w.restarted()) != 2 {
+		if halted := w.controller.gate.Halted(); !slices.Contains(halted, groupOfC) || len(w.restarted()) != 2 {
 			t.Errorf("halted: %v, restarted: %q", halted, w.restarted())
 		}
 	})

@@ -19,7 +19,15 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/controllertest"
+	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/halts"
+	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/controller/wording"
 )
 
 // aConfig is the config that the workloads of a [gradual] world read.
@@ -37,7 +45,7 @@ func (w *world) annotate(name, annotation, value string) {
 func (w *world) fails(t *testing.T, name string) {
 	t.Helper()
 	w.changed(name, failed)
-	w.controller.deliveries.look(t.Context(), deploymentNamed(name))
+	w.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(name))
 }
 
 // delivers shows that all pods of a Deployment run, for as long as it takes until its restart is delivered, in a bubble of
@@ -46,7 +54,7 @@ func (w *world) delivers(t *testing.T, name string) {
 	t.Helper()
 	w.changed(name, wholeStatus)
 	for range 10 {
-		w.controller.deliveries.look(t.Context(), deploymentNamed(name))
+		w.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(name))
 		time.Sleep(10 * time.Second)
 		settle(w)
 	}
@@ -70,15 +78,15 @@ func (w *world) formerHalt(t *testing.T) map[string]string {
 
 // takeOver lets the controller begin to lead, and keep the halts in the ConfigMap of a server, in a bubble of
 // synctest. The function that it returns lets time pass.
-func (w *world) takeOver(t *testing.T, server *haltServer, data map[string]string) (pass func(time.Duration)) {
+func (w *world) takeOver(t *testing.T, server *objecttest.HaltServer, data map[string]string) (pass func(time.Duration)) {
 	t.Helper()
 	k := w.controller.halts
-	k.store = storeOf(t, server)
-	server.object.Data = data
+	k.Store = controllertest.StoreOf(t, server)
+	server.Object.Data = data
 	w.controller.beginToLead()
 	ctx, stop := context.WithCancel(t.Context())
 	var group sync.WaitGroup
-	group.Go(func() { k.run(ctx) })
+	group.Go(func() { k.Run(ctx) })
 	t.Cleanup(func() {
 		stop()
 		group.Wait()
@@ -90,16 +98,16 @@ func (w *world) takeOver(t *testing.T, server *haltServer, data map[string]strin
 }
 
 // requireHalts compares the ids of the halts that stop restarts, in memory and in the ConfigMap.
-func (w *world) requireHalts(t *testing.T, server *haltServer, want ...string) {
+func (w *world) requireHalts(t *testing.T, server *objecttest.HaltServer, want ...string) {
 	t.Helper()
 	var active, recorded []string
-	for _, h := range w.controller.gate.activeHalts() {
+	for _, h := range w.controller.gate.ActiveHalts() {
 		active = append(active, h.ID)
 	}
-	server.mu.Lock()
-	defer server.mu.Unlock()
+	server.Mu.Lock()
+	defer server.Mu.Unlock()
 	var records []gate.HaltRecord
-	if text := server.object.Data[aEntry]; text != "" {
+	if text := server.Object.Data[aEntry]; text != "" {
 		if err := json.Unmarshal([]byte(text), &records); err != nil {
 			t.Errorf("%q: %v", text, err)
 		}
@@ -117,13 +125,13 @@ func (w *world) requireHalts(t *testing.T, server *haltServer, want ...string) {
 func TestHaltsThatCanBeReadOnlyLateAreTakenInAndKept(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
-		server := &haltServer{failures: slices.Repeat([]int{403}, 70)}
+		server := &objecttest.HaltServer{Failures: slices.Repeat([]int{403}, 70)}
 		pass := w.takeOver(t, server, w.formerHalt(t))
-		pass(haltsPatience + time.Second)
-		server.mu.Lock()
-		refuses := len(server.failures) > 0
-		server.mu.Unlock()
-		if _, known := w.controller.gate.knowsOfHalts(); !known || !refuses {
+		pass(halts.Patience + time.Second)
+		server.Mu.Lock()
+		refuses := len(server.Failures) > 0
+		server.Mu.Unlock()
+		if _, known := w.controller.gate.KnowsOfHalts(); !known || !refuses {
 			t.Fatal("it should have given up reading for now")
 		}
 		pass(time.Hour)
@@ -155,14 +163,14 @@ func TestAHaltIsResumedHoweverTheAnnotationBecomesKnown(t *testing.T) {
 				if test.before != nil {
 					test.before(w)
 				}
-				server := &haltServer{}
+				server := &objecttest.HaltServer{}
 				pass := w.takeOver(t, server, w.formerHalt(t))
 				pass(time.Second)
 				if test.after != nil {
 					w.requireHalts(t, server, "former")
 					test.after(w)
 				}
-				pass(2 * haltsPeriod)
+				pass(2 * halts.Period)
 				w.requireHalts(t, server)
 				if n := strings.Count(log.String(), `msg="restarts for a config are resumed" config=configmap/a/c halt=former`); n != 1 {
 					t.Errorf("%d lines of the log say that a person resumed it:\n%s", n, log)
@@ -176,21 +184,21 @@ func TestATypingErrorInTheConfigMapOfHaltsResumesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
 		log := w.log()
-		server := &haltServer{}
+		server := &objecttest.HaltServer{}
 		pass := w.takeOver(t, server, w.formerHalt(t))
 		pass(time.Second)
-		server.mu.Lock()
-		server.object.Data[aEntry] += "x"
-		server.mu.Unlock()
-		pass(2 * haltsPeriod)
+		server.Mu.Lock()
+		server.Object.Data[aEntry] += "x"
+		server.Mu.Unlock()
+		pass(2 * halts.Period)
 		w.requireHalts(t, server, "former")
 		if !strings.Contains(log.String(), "cannot read an entry of the ConfigMap of halts") {
 			t.Errorf("the log is\n%s", log)
 		}
-		server.mu.Lock()
-		server.object.Data = nil
-		server.mu.Unlock()
-		pass(2 * haltsPeriod)
+		server.Mu.Lock()
+		server.Object.Data = nil
+		server.Mu.Unlock()
+		pass(2 * halts.Period)
 		w.requireHalts(t, server)
 		if !strings.Contains(log.String(), "a person has removed it from the ConfigMap of halts") {
 			t.Errorf("the log is\n%s", log)
@@ -202,14 +210,14 @@ func TestAMisspelledHoldOfEverythingIsToldOnceAndForAsLongAsItIsThere(t *testing
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
 		log, recorder := w.log(), record.NewFakeRecorder(10)
-		w.controller.halts.events = recorder
-		server, began := &haltServer{}, time.Now()
+		w.controller.halts.Events = recorder
+		server, began := &objecttest.HaltServer{}, time.Now()
 		pass := w.takeOver(t, server, map[string]string{"Hold": "incident 42"})
-		pass(3 * haltsPeriod)
+		pass(3 * halts.Period)
 		if n := strings.Count(log.String(), "cannot read an entry of the ConfigMap of halts"); n != 1 {
 			t.Errorf("%d lines of the log say so:\n%s", n, log)
 		}
-		if events := eventsOf(recorder); len(events) != 1 || !strings.Contains(events[0], `so nothing is held by it: "Hold"`) || !strings.Contains(events[0], `must have the name "hold"`) {
+		if events := objecttest.EventsOf(recorder); len(events) != 1 || !strings.Contains(events[0], `so nothing is held by it: "Hold"`) || !strings.Contains(events[0], `must have the name "hold"`) {
 			t.Errorf("the ConfigMap was told %q", events)
 		}
 		if !strings.Contains(log.String(), "remedy=") {
@@ -222,15 +230,15 @@ func TestAMisspelledHoldOfEverythingIsToldOnceAndForAsLongAsItIsThere(t *testing
 		if len(gaps) != 1 || !strings.Contains(gaps[0].Text, `"Hold"`) || !gaps[0].Since.Equal(began) || gaps[0].Why != "it is no list of halts" || !strings.Contains(gaps[0].Remedy, `"hold"`) {
 			t.Errorf("what is not known: %+v", gaps)
 		}
-		server.mu.Lock()
-		server.object.Data = map[string]string{"hold": "incident 42"}
-		server.mu.Unlock()
-		pass(2 * haltsPeriod)
-		if gaps := w.controller.Gaps(""); len(gaps) > 0 || w.controller.gate.everythingHeld() != "incident 42" {
+		server.Mu.Lock()
+		server.Object.Data = map[string]string{"hold": "incident 42"}
+		server.Mu.Unlock()
+		pass(2 * halts.Period)
+		if gaps := w.controller.Gaps(""); len(gaps) > 0 || w.controller.gate.EverythingHeld() != "incident 42" {
 			t.Errorf("afterwards: %+v", gaps)
 		}
-		if events := eventsOf(recorder); len(events) != 1 || !strings.HasPrefix(events[0], "Normal "+reasonEntryNotRead) {
-			t.Errorf("afterwards the ConfigMap was told %q", events)
+		if recorded := objecttest.EventsOf(recorder); len(recorded) != 1 || !strings.HasPrefix(recorded[0], "Normal "+events.EntryNotRead) {
+			t.Errorf("afterwards the ConfigMap was told %q", recorded)
 		}
 		if n := w.gauge(t, "unreadable_halt_entries"); n != 0 {
 			t.Errorf("afterwards the metric counts %v", n)
@@ -248,7 +256,7 @@ func (w *world) gauge(t *testing.T, name string) float64 {
 		t.Fatal(err)
 	}
 	for _, family := range families {
-		if family.GetName() == namespace+"_"+name {
+		if family.GetName() == metrics.Namespace+"_"+name {
 			return family.GetMetric()[0].GetGauge().GetValue()
 		}
 	}
@@ -261,27 +269,27 @@ func (w *world) gauge(t *testing.T, name string) float64 {
 func TestADeletedConfigMapOfHaltsResumesNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
-		server := &haltServer{}
+		server := &objecttest.HaltServer{}
 		data := w.formerHalt(t)
 		data[gate.HoldEntry] = "an incident"
-		server.object.UID = "first"
+		server.Object.UID = "first"
 		pass := w.takeOver(t, server, data)
 		pass(time.Second)
-		change := func(change func(*haltServer)) {
-			server.mu.Lock()
+		change := func(change func(*objecttest.HaltServer)) {
+			server.Mu.Lock()
 			change(server)
-			server.mu.Unlock()
-			pass(2 * haltsPeriod)
+			server.Mu.Unlock()
+			pass(2 * halts.Period)
 		}
-		change(func(s *haltServer) { s.missing = true })
-		change(func(s *haltServer) { s.missing, s.object.UID, s.object.Data = false, "second", nil })
+		change(func(s *objecttest.HaltServer) { s.Missing = true })
+		change(func(s *objecttest.HaltServer) { s.Missing, s.Object.UID, s.Object.Data = false, "second", nil })
 		w.requireHalts(t, server, "former")
-		if hold := server.object.Data[gate.HoldEntry]; hold != "an incident" || w.controller.gate.everythingHeld() != hold {
-			t.Errorf("the ConfigMap holds everything for %q, and so does the gate for %q", hold, w.controller.gate.everythingHeld())
+		if hold := server.Object.Data[gate.HoldEntry]; hold != "an incident" || w.controller.gate.EverythingHeld() != hold {
+			t.Errorf("the ConfigMap holds everything for %q, and so does the gate for %q", hold, w.controller.gate.EverythingHeld())
 		}
-		change(func(s *haltServer) { s.object.Data = nil })
+		change(func(s *objecttest.HaltServer) { s.Object.Data = nil })
 		w.requireHalts(t, server)
-		if hold := w.controller.gate.everythingHeld(); hold != "" {
+		if hold := w.controller.gate.EverythingHeld(); hold != "" {
 			t.Errorf("everything is held for %q", hold)
 		}
 	})
@@ -291,7 +299,7 @@ func TestADeletedConfigMapOfHaltsResumesNothing(t *testing.T) {
 func TestNothingRestartsBeforeItIsKnownWhetherEverythingIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
-		w.controller.gate.options.Gradual = false
+		w.controller.gate.FanOut.Gradual = false
 		requireRestarted := func(when string, want int) {
 			t.Helper()
 			settle(w)
@@ -299,19 +307,19 @@ func TestNothingRestartsBeforeItIsKnownWhetherEverythingIsHeld(t *testing.T) {
 				t.Errorf("%s, %q restarted", when, restarted)
 			}
 		}
-		server := &haltServer{failures: []int{503}}
+		server := &objecttest.HaltServer{Failures: []int{503}}
 		w.edited("a/c", "2")
 		w.controller.beginToLead()
 		requireRestarted("before the hold could be read", 0)
 		pass := w.takeOver(t, server, map[string]string{gate.HoldEntry: "an incident"})
 		pass(time.Second / 2)
 		requireRestarted("before the second attempt to read the hold", 0)
-		pass(maxBackoff)
+		pass(run.MaxBackoff)
 		requireRestarted("while everything is held", 0)
-		server.mu.Lock()
-		server.object.Data = nil
-		server.mu.Unlock()
-		pass(2 * haltsPeriod)
+		server.Mu.Lock()
+		server.Object.Data = nil
+		server.Mu.Unlock()
+		pass(2 * halts.Period)
 		requireRestarted("after the hold", 2)
 	})
 }
@@ -329,7 +337,7 @@ func TestAFixOfOneOfTwoConfigsEndsTheHaltsOfBoth(t *testing.T) {
 		settle(w)
 		w.fails(t, "a/web")
 		settle(w)
-		if n := w.controller.gate.ledger.ActiveHalts(); n != 2 {
+		if n := w.controller.gate.Ledger.ActiveHalts(); n != 2 {
 			t.Fatalf("%d halts are active", n)
 		}
 		time.Sleep(time.Second)
@@ -337,11 +345,11 @@ func TestAFixOfOneOfTwoConfigsEndsTheHaltsOfBoth(t *testing.T) {
 		settle(w)
 		w.changed("a/web", wholeStatus)
 		for range 10 {
-			w.controller.deliveries.look(t.Context(), aWeb)
+			w.controller.deliveries.Look(t.Context(), objecttest.AWeb)
 			time.Sleep(10 * time.Second)
 			settle(w)
 		}
-		if restarted, n := w.restarted(), w.controller.gate.ledger.ActiveHalts(); n > 0 || !slices.Contains(restarted, "a/other") {
+		if restarted, n := w.restarted(), w.controller.gate.Ledger.ActiveHalts(); n > 0 || !slices.Contains(restarted, "a/other") {
 			t.Errorf("%d halts are active although a/web runs with both contents; %q restarted", n, restarted)
 		}
 	})
@@ -372,7 +380,7 @@ func TestAHaltGoesOnAfterARestartForOtherKeysOfItsConfig(t *testing.T) {
 				LocalObjectReference: corev1.LocalObjectReference{Name: "c"}, Key: "o",
 			}}}}
 		})
-		w.controller.deliveries.look(t.Context(), aWeb)
+		w.controller.deliveries.Look(t.Context(), objecttest.AWeb)
 		settle(w)
 		time.Sleep(time.Minute)
 		edit(map[string]string{"k": "bad", "o": "2"})
@@ -380,10 +388,10 @@ func TestAHaltGoesOnAfterARestartForOtherKeysOfItsConfig(t *testing.T) {
 			t.Fatalf("the last restart was for %q", cause)
 		}
 		w.delivers(t, "a/web")
-		if n, restarted := len(w.controller.gate.activeHalts()), w.restarted(); n != 1 || slices.Contains(restarted, "a/other") {
+		if n, restarted := len(w.controller.gate.ActiveHalts()), w.restarted(); n != 1 || slices.Contains(restarted, "a/other") {
 			t.Errorf("%d halts are active, and %q restarted", n, restarted)
 		}
-		if of := w.controller.deliveries.of(aWeb); of != nil {
+		if of := w.controller.deliveries.Of(objecttest.AWeb); of != nil {
 			t.Error("the restart for the other key is still followed")
 		}
 	})
@@ -407,7 +415,7 @@ func TestAWorkloadThatOneConfigHasBrokenHaltsNoOther(t *testing.T) {
 		settle(w)
 		w.fails(t, "a/web")
 		settle(w)
-		if halts := w.controller.gate.activeHalts(); len(halts) != 1 || halts[0].Config != aConfig {
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 || halts[0].Config != aConfig {
 			t.Fatalf("halts: %+v", halts)
 		}
 		if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/ofD", "a/web"}) {
@@ -417,7 +425,7 @@ func TestAWorkloadThatOneConfigHasBrokenHaltsNoOther(t *testing.T) {
 		time.Sleep(time.Second)
 		w.edited("a/c", "bad again")
 		settle(w)
-		if standing := w.controller.deliveries.of(aWeb); !standing.WasWhole {
+		if standing := w.controller.deliveries.Of(objecttest.AWeb); !standing.WasWhole {
 			t.Error("the restart that replaces what broke the pods is not judged")
 		}
 		w.fails(t, "a/web")
@@ -426,7 +434,7 @@ func TestAWorkloadThatOneConfigHasBrokenHaltsNoOther(t *testing.T) {
 			t.Errorf("%q restarted", restarted)
 		}
 		w.delivers(t, "a/web") // after all
-		if n, restarted := len(w.controller.gate.activeHalts()), w.restarted(); n > 0 || !slices.Contains(restarted, "a/ofC") {
+		if n, restarted := len(w.controller.gate.ActiveHalts()), w.restarted(); n > 0 || !slices.Contains(restarted, "a/ofC") {
 			t.Errorf("%d halts are active although a/web runs; %q restarted", n, restarted)
 		}
 	})
@@ -449,7 +457,7 @@ func TestAHaltEndsWhenTheWorkloadRunsWhateverItRestartedForMeanwhile(t *testing.
 		w.fails(t, "a/web") // still because of c
 		settle(w)
 		w.delivers(t, "a/web")
-		if n, restarted := len(w.controller.gate.activeHalts()), w.restarted(); n > 0 || !slices.Contains(restarted, "a/ofC") {
+		if n, restarted := len(w.controller.gate.ActiveHalts()), w.restarted(); n > 0 || !slices.Contains(restarted, "a/ofC") {
 			t.Errorf("%d halts are active although a/web runs; %q restarted", n, restarted)
 		}
 	})
@@ -469,7 +477,7 @@ func TestAFailureCountsByHowItsRestartBegan(t *testing.T) {
 	w.annotate("a/c", annotation.FanOutAnnotation, "gradual")
 	w.show("configmaps", w.configMaps["a/c"])
 	w.fails(t, "a/web")
-	if n := len(w.controller.gate.haltedContents(aConfig)); n > 0 {
+	if n := len(w.controller.gate.HaltedContents(aConfig)); n > 0 {
 		t.Errorf("%d contents have failures", n)
 	}
 }
@@ -477,20 +485,20 @@ func TestAFailureCountsByHowItsRestartBegan(t *testing.T) {
 // Failures that are too few for a halt are remembered too.
 func TestFailuresWithFormerContentsAreForgotten(t *testing.T) {
 	w := gradual(t, "a/web")
-	w.controller.gate.options.Failures = 1
+	w.controller.gate.FanOut.Failures = 1
 	w.controller.beginToLead()
-	w.controller.gate.setHaltsTried()
-	w.controller.gate.setHaltsKnown(true)
+	w.controller.gate.SetHaltsTried()
+	w.controller.gate.SetHaltsKnown(true)
 	for i := range 10 {
 		w.edited("a/c", fmt.Sprintf("bad %d", i))
 		settle(w)
 		w.fails(t, "a/web")
-		if n := len(w.controller.gate.haltedContents(aConfig)); n != 1 {
+		if n := len(w.controller.gate.HaltedContents(aConfig)); n != 1 {
 			t.Fatalf("%d contents have failures after %d edits", n, i+1)
 		}
 	}
 	w.hide("configmaps", w.configMaps["a/c"])
-	if n := len(w.controller.gate.haltedContents(aConfig)); n > 0 {
+	if n := len(w.controller.gate.HaltedContents(aConfig)); n > 0 {
 		t.Errorf("%d contents have failures, and the config is gone", n)
 	}
 }
@@ -500,29 +508,29 @@ func TestTheReasonOfAWaitStaysTheSameWhileItsHaltGrows(t *testing.T) {
 	w := gradual(t, "a/web")
 	g := w.controller.gate
 	fail := func(name string) {
-		w.controller.gate.fail(&gate.Failure{Workload: deploymentNamed(name), Config: aConfig, Content: "bad", Began: time.Now()}, time.Now())
+		w.controller.gate.Fail(&gate.Failure{Workload: objecttest.DeploymentNamed(name), Config: aConfig, Content: "bad", Began: time.Now()}, time.Now())
 	}
 	fail("a/first")
-	answer := g.ask(&gate.Request{Workload: aWeb, Causes: []gate.Cause{{Config: aConfig, Moments: []names.Sequence{1}, IsGradual: true}}}, time.Now())
+	answer := g.Ask(&gate.Request{Workload: objecttest.AWeb, Causes: []gate.Cause{{Config: aConfig, Moments: []names.Sequence{1}, IsGradual: true}}}, time.Now())
 	if answer.Reason != gate.Halted {
 		t.Fatalf("it waits for %q", answer.Reason)
 	}
-	want := describeWait(answer)
+	want := wording.Wait(answer)
 	var group sync.WaitGroup
 	group.Go(func() {
 		fail("a/second")
 		fail("a/third")
 	})
-	during := describeWait(answer)
+	during := wording.Wait(answer)
 	group.Wait()
-	if after := describeWait(answer); during != want || after != want {
+	if after := wording.Wait(answer); during != want || after != want {
 		t.Errorf("%q became %q and %q", want, during, after)
 	}
 }
 
 func TestAHaltOfAGroupNamesNoWorkloadsOfOtherNamespaces(t *testing.T) {
-	halt := &gate.Halt{ID: "x", Config: gate.GroupOf(names.ConfigMap, "bundle"), Failed: []names.WorkloadRef{deploymentNamed("secret/plans"), deploymentNamed("b/web")}}
-	why := describeWait(gate.Answer{Reason: gate.Halted, Halt: halt})
+	halt := &gate.Halt{ID: "x", Config: gate.GroupOf(names.ConfigMap, "bundle"), Failed: []names.WorkloadRef{objecttest.DeploymentNamed("secret/plans"), objecttest.DeploymentNamed("b/web")}}
+	why := wording.Wait(gate.Answer{Reason: gate.Halted, Halt: halt})
 	if !strings.Contains(why, "has broken workloads in several namespaces; revert it, or resume with: ") || strings.Contains(why, "plans") {
 		t.Errorf("%q", why)
 	}
@@ -539,13 +547,13 @@ func TestAHaltOfASecretOutlastsAnotherKey(t *testing.T) {
 		time.Sleep(time.Minute)
 		ref := names.ConfigRef{Kind: names.Secret, Namespace: "a", Name: "s"}
 		c.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{1}))
-		c.gate.restore(gate.Halt{
-			ID: "former", Config: ref, Content: c.catalog.ContentID(ref, nil), Key: c.catalog.ContentKey(ref), Since: time.Now(), Failed: []names.WorkloadRef{aWeb},
+		c.gate.Restore(gate.Halt{
+			ID: "former", Config: ref, Content: c.catalog.ContentID(ref, nil), Key: c.catalog.ContentKey(ref), Since: time.Now(), Failed: []names.WorkloadRef{objecttest.AWeb},
 		})
 		require := func(want int) {
 			t.Helper()
-			c.halts.endHalts()
-			if halts := c.gate.activeHalts(); len(halts) != want {
+			c.halts.EndHalts()
+			if halts := c.gate.ActiveHalts(); len(halts) != want {
 				t.Errorf("the halts are %+v, want %d", halts, want)
 			}
 		}
@@ -569,15 +577,15 @@ func TestAHaltThatIsOverIsNotTakenInAgainWhileItCannotBeWritten(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
 		former := w.formerHalt(t)
 		former[aEntry] = " " + former[aEntry] // which is to be written again
-		server := &haltServer{readOnly: true}
+		server := &objecttest.HaltServer{ReadOnly: true}
 		pass := w.takeOver(t, server, former)
 		pass(time.Minute)
-		if halts := w.controller.gate.activeHalts(); len(halts) != 1 {
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 {
 			t.Fatalf("the halts are %+v", halts)
 		}
-		w.controller.gate.recovered(w.controller.catalog.Workload(aWeb))
+		w.controller.gate.Recovered(w.controller.catalog.Workload(objecttest.AWeb))
 		pass(time.Minute)
-		if halts := w.controller.gate.activeHalts(); len(halts) != 0 {
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 0 {
 			t.Errorf("after the workload has recovered, the halts are %+v", halts)
 		}
 	})
@@ -589,11 +597,11 @@ func TestAHaltThatAFormerLeaderWritesInTheMeantimeIsTakenIn(t *testing.T) {
 		former := w.formerHalt(t)
 		noted := map[string]string{aEntry: " []"} // which is to be removed
 		writes := 0
-		server := &haltServer{beforeWrite: func(s *haltServer) {
+		server := &objecttest.HaltServer{BeforeWrite: func(s *objecttest.HaltServer) {
 			writes++
-			s.object.ResourceVersion = fmt.Sprintf("other-%d", writes)
-			if writes == maxHaltUpdates { // so that the update fails
-				s.object.Data, s.beforeWrite = former, nil
+			s.Object.ResourceVersion = fmt.Sprintf("other-%d", writes)
+			if writes == store.MaxHaltUpdates { // so that the update fails
+				s.Object.Data, s.BeforeWrite = former, nil
 			}
 		}}
 		w.takeOver(t, server, noted)(time.Minute)
@@ -608,13 +616,13 @@ func TestAnEntryThatIsCorrectedHoldsAsIfItHadBeenReadAtOnce(t *testing.T) {
 		former := w.formerHalt(t)
 		text := former[aEntry]
 		former[aEntry] = text + "x"
-		server := &haltServer{}
+		server := &objecttest.HaltServer{}
 		pass := w.takeOver(t, server, former)
 		pass(time.Minute)
-		server.mu.Lock()
-		server.object.Data[aEntry] = text
-		server.mu.Unlock()
-		pass(2 * haltsPeriod)
+		server.Mu.Lock()
+		server.Object.Data[aEntry] = text
+		server.Mu.Unlock()
+		pass(2 * halts.Period)
 		w.requireHalts(t, server, "former")
 	})
 }

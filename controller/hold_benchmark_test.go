@@ -9,7 +9,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/policy"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func BenchmarkPassTimeOver100000Holds(b *testing.B) {
@@ -22,18 +21,5 @@ func BenchmarkPassTimeOver100000Holds(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		c.PassTime(time.Now())
-	}
-}
-
-func BenchmarkLostPermissionsOf10000Workloads(b *testing.B) {
-	waiting, none := newBacklogs(), newEvictions(catalog.New())
-	lost := backlog{failure: failedAttempts{remedy: status.GrantPermission, problem: lackedPermission, since: time.Now()}}
-	for i := range 10_000 {
-		ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "a", Name: fmt.Sprint(i)}
-		waiting.waiting[ref] = lost
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		lostPermissions("", waiting, none)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -44,7 +45,7 @@ func TestAHoldIsShownWithWhenItBegan(t *testing.T) {
 		w.changed("a/late", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.HoldAnnotation) })
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if since, atLeast := w.controller.catalog.HeldSince(deploymentNamed("a/late")); !since.IsZero() || atLeast {
+		if since, atLeast := w.controller.catalog.HeldSince(objecttest.DeploymentNamed("a/late")); !since.IsZero() || atLeast {
 			t.Errorf("a hold that has ended is remembered since %s", since)
 		}
 	})

@@ -8,6 +8,7 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/controller/wording"
 )
 
 func TestAnEditOfAWorkloadWithoutPodsIsReportedOnceUntilItWantsPodsAgain(t *testing.T) {
@@ -15,12 +16,12 @@ func TestAnEditOfAWorkloadWithoutPodsIsReportedOnceUntilItWantsPodsAgain(t *test
 		t.Run(name, func(t *testing.T) {
 			w := ruled(t, optin.Rules{})
 			recorder := record.NewFakeRecorder(100)
-			w.controller.restarter.events = recorder
+			w.controller.restarter.Events = recorder
 			heard := func() (texts []string) {
 				for {
 					select {
 					case text := <-recorder.Events:
-						if text == "Normal NothingToRestart "+nothingRuns {
+						if text == "Normal NothingToRestart "+wording.NothingRuns {
 							texts = append(texts, text)
 						}
 					default:
@@ -40,7 +41,7 @@ func TestAnEditOfAWorkloadWithoutPodsIsReportedOnceUntilItWantsPodsAgain(t *test
 			edit("1")
 			w.runs("a/web", nil, "c")
 			settle(w)
-			w.controller.restarter.dryRun = isDryRun
+			w.controller.restarter.DryRun = isDryRun
 			scale(0)
 			if got := heard(); len(got) > 0 {
 				t.Errorf("before any edit, the Events are %q", got)

@@ -13,6 +13,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -54,14 +55,14 @@ func startedLate(t *testing.T, dated bool) *world {
 
 func (w *world) leads() {
 	w.controller.beginToLead()
-	w.controller.gate.setHaltsTried()
-	w.controller.gate.setHaltsKnown(true)
+	w.controller.gate.SetHaltsTried()
+	w.controller.gate.SetHaltsKnown(true)
 }
 
 func TestAWaitAfterATakeoverCountsFromTheEdit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, edited := takenOver(t, 42*time.Second)
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		settle(w)
 		w.requireSince(t, status.Retrying, edited, false)
 		w.requireWait(t, 42*time.Second)
@@ -70,10 +71,10 @@ func TestAWaitAfterATakeoverCountsFromTheEdit(t *testing.T) {
 
 		w.refuse = 0
 		time.Sleep(time.Minute)
-		w.controller.restarter.queue.Add(deploymentNamed("a/web"), names.ConfigRef{})
+		w.controller.restarter.Queue.Add(objecttest.DeploymentNamed("a/web"), names.ConfigRef{})
 		settle(w)
 		w.requireWait(t, 0)
-		for _, histogram := range []prometheus.Histogram{w.controller.restarter.metrics.changeToPatch, w.controller.restarter.metrics.dueToPatch} {
+		for _, histogram := range []prometheus.Histogram{w.controller.restarter.Metrics.ChangeToPatch, w.controller.restarter.Metrics.DueToPatch} {
 			var got dto.Metric
 			if err := histogram.Write(&got); err != nil || math.Round(got.GetHistogram().GetSampleSum()) != 162 {
 				t.Errorf("%s has a sum of %v (%v)", histogram.Desc(), got.GetHistogram().GetSampleSum(), err)
@@ -86,7 +87,7 @@ func TestAWaitAfterATakeoverCountsFromTheEdit(t *testing.T) {
 func TestARestartThatIsHeldAfterATakeoverIsHeldSinceItWasDue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, edited := takenOver(t, 42*time.Second)
-		w.controller.gate.holdEverything("an incident")
+		w.controller.gate.HoldEverything("an incident")
 		settle(w)
 		w.requireSince(t, status.Held, edited, false)
 		if fanOuts := w.overview().FanOuts.Items; len(fanOuts) != 1 || fanOuts[0].AtLeast || !fanOuts[0].Since.Equal(edited) {
@@ -99,7 +100,7 @@ func TestARestartThatIsHeldAfterATakeoverIsHeldSinceItWasDue(t *testing.T) {
 func TestAWaitOfWhichNoWatchShowedTheEditCountsFromWhenTheLeaderSawIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startedLate(t, false)
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		began := time.Now()
 		settle(w)
 		time.Sleep(5 * time.Second)
@@ -117,7 +118,7 @@ func TestAWaitOfWhichNoWatchShowedTheEditCountsFromWhenTheLeaderSawIt(t *testing
 func TestAWaitOfWhichTheAPIServerDatesTheEditCountsFromThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := startedLate(t, true)
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		edited := time.Now().Add(-time.Minute)
 		settle(w)
 		w.requireSince(t, status.Retrying, edited, true)
@@ -132,7 +133,7 @@ func TestAWaitForAnEditThatTheLeaderSawCountsFromTheEdit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
 		time.Sleep(time.Hour)
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		edited := time.Now()
 		w.edited("a/c", "2")
 		settle(w)
@@ -146,11 +147,11 @@ func TestAWaitForAnEditThatTheLeaderSawCountsFromTheEdit(t *testing.T) {
 func TestARestartThatWasRefusedFirstIsHeldSinceTheHold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, edited := takenOver(t, 42*time.Second)
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		settle(w)
 		w.requireSince(t, status.Retrying, edited, false)
 		time.Sleep(time.Hour)
-		w.controller.gate.holdEverything("an incident")
+		w.controller.gate.HoldEverything("an incident")
 		settle(w)
 		w.requireSince(t, status.Held, time.Now(), false)
 	})
@@ -159,7 +160,7 @@ func TestARestartThatWasRefusedFirstIsHeldSinceTheHold(t *testing.T) {
 // requireWait requires how long the workloads of the namespace have waited at most.
 func (w *world) requireWait(t *testing.T, want time.Duration) {
 	t.Helper()
-	got := w.controller.restarter.Load(time.Now()).waits["a"]
+	got := w.controller.restarter.Load(time.Now()).Waits["a"]
 	if got > want || got < want-time.Second {
 		t.Errorf("the longest wait is %s, want %s", got, want)
 	}
@@ -168,7 +169,7 @@ func (w *world) requireWait(t *testing.T, want time.Duration) {
 // requireSince requires that one workload is in a state, and since when.
 func (w *world) requireSince(t *testing.T, state status.State, since time.Time, atLeast bool) {
 	t.Helper()
-	e := w.controller.board.explain(deploymentNamed("a/web"), time.Now()).Entry
+	e := w.controller.board.Explain(objecttest.DeploymentNamed("a/web"), time.Now()).Entry
 	if e.State != state || e.Since.Sub(since).Abs() > time.Second || e.AtLeast != atLeast {
 		t.Errorf("it is %s since %v (at least: %t), want %s since %v (%t)", e.State, e.Since, e.AtLeast, state, since, atLeast)
 	}
@@ -185,7 +186,7 @@ func TestAWorkloadThatIsEnabledLongAfterAnEditWaitsSinceThen(t *testing.T) {
 		time.Sleep(time.Hour)
 		w.edited("a/c", "2")
 		time.Sleep(72 * time.Hour)
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		w.show("deployments", web)
 		enabled := time.Now()
 		settle(w)
@@ -198,7 +199,7 @@ func TestAWorkloadThatIsEnabledLongAfterAnEditWaitsSinceThen(t *testing.T) {
 func TestALaterEditOfTheSameKeyDoesNotShortenAWaitAfterATakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, edited := takenOver(t, 42*time.Second)
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		settle(w)
 		time.Sleep(2 * time.Hour)
 		w.edited("a/c", "4")
@@ -212,14 +213,14 @@ func TestALaterEditOfTheSameKeyDoesNotShortenAWaitAfterATakeover(t *testing.T) {
 func TestAWorkloadThatWasEnabledLongAfterAnEditWaitsSinceTheTakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
-		w.controller.role.leading.Store(false)
+		w.controller.role.Leading.Store(false)
 		web := w.deployments["a/web"].DeepCopy()
 		off := web.DeepCopy()
 		delete(off.Annotations, annotation.EnabledAnnotation)
 		w.show("deployments", off)
 		w.edited("a/c", "2")
 		time.Sleep(72 * time.Hour)
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		w.show("deployments", web)
 		time.Sleep(time.Minute)
 		w.leads()

@@ -25,18 +25,23 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/controllertest"
+	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 func TestStatefulSetsAndDaemonSetsAreReadLikeDeployments(t *testing.T) {
-	d := watched()
-	want := workloadOf(t, &d)
+	d := objecttest.Watched()
+	want := controllertest.WorkloadOf(t, &d)
 	exceptStatus := cmpopts.IgnoreFields(workload.Workload{}, "Rollout") // see TestARolloutIsReadFromTheStatusOfEachKind
 
 	want.Ref.Kind = names.StatefulSet
 	s := &appsv1.StatefulSet{ObjectMeta: d.ObjectMeta, Spec: appsv1.StatefulSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template}}
-	if diff := cmp.Diff(want, workloadOf(t, s), exceptStatus); diff != "" {
+	if diff := cmp.Diff(want, controllertest.WorkloadOf(t, s), exceptStatus); diff != "" {
 		t.Errorf("StatefulSet (-want +got):\n%s", diff)
 	}
 	want.Ref.Kind = names.DaemonSet
@@ -44,21 +49,21 @@ func TestStatefulSetsAndDaemonSetsAreReadLikeDeployments(t *testing.T) {
 		ObjectMeta: d.ObjectMeta, Spec: appsv1.DaemonSetSpec{Selector: d.Spec.Selector, Template: d.Spec.Template},
 		Status: appsv1.DaemonSetStatus{ObservedGeneration: d.Generation, DesiredNumberScheduled: 1},
 	}
-	if diff := cmp.Diff(want, workloadOf(t, ds), exceptStatus); diff != "" {
+	if diff := cmp.Diff(want, controllertest.WorkloadOf(t, ds), exceptStatus); diff != "" {
 		t.Errorf("DaemonSet (-want +got):\n%s", diff)
 	}
 }
 
 func TestAWorkloadThatWantsNoPodsIsIdle(t *testing.T) {
 	daemonSet := func(generation, observed int64, desired int32) bool {
-		return workloadOf(t, &appsv1.DaemonSet{
+		return controllertest.WorkloadOf(t, &appsv1.DaemonSet{
 			ObjectMeta: metav1.ObjectMeta{Generation: generation},
 			Status:     appsv1.DaemonSetStatus{ObservedGeneration: observed, DesiredNumberScheduled: desired},
 		}).Idle
 	}
 	replicas := func(n *int32) (deployment, statefulSet bool) {
-		return workloadOf(t, &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: n}}).Idle,
-			workloadOf(t, &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: n}}).Idle
+		return controllertest.WorkloadOf(t, &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Replicas: n}}).Idle,
+			controllertest.WorkloadOf(t, &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{Replicas: n}}).Idle
 	}
 	type idle struct{ absent, zero, one, statefulAbsent, statefulZero, statefulOne, daemonNone, daemonUnobserved, daemonOne bool }
 	var got idle
@@ -76,13 +81,13 @@ func TestAWorkloadThatWantsNoPodsIsIdle(t *testing.T) {
 
 func TestAHoldSaysWhatKeepsAPatchFromRestarting(t *testing.T) {
 	deployment := func(paused bool) workload.Hold {
-		return workloadOf(t, &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: paused}}).Hold
+		return controllertest.WorkloadOf(t, &appsv1.Deployment{Spec: appsv1.DeploymentSpec{Paused: paused}}).Hold
 	}
 	statefulSet := func(strategy appsv1.StatefulSetUpdateStrategy) workload.Hold {
-		return workloadOf(t, &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{UpdateStrategy: strategy}}).Hold
+		return controllertest.WorkloadOf(t, &appsv1.StatefulSet{Spec: appsv1.StatefulSetSpec{UpdateStrategy: strategy}}).Hold
 	}
 	daemonSet := func(kind appsv1.DaemonSetUpdateStrategyType) workload.Hold {
-		return workloadOf(t, &appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: kind}}}).Hold
+		return controllertest.WorkloadOf(t, &appsv1.DaemonSet{Spec: appsv1.DaemonSetSpec{UpdateStrategy: appsv1.DaemonSetUpdateStrategy{Type: kind}}}).Hold
 	}
 	partition := func(n *int32) appsv1.StatefulSetUpdateStrategy {
 		return appsv1.StatefulSetUpdateStrategy{
@@ -126,18 +131,18 @@ func (g *gadget) DeepCopyObject() runtime.Object {
 // ConfigMaps from ServiceAccounts, and gadgets are workloads.
 func replaceKinds(t *testing.T) {
 	t.Helper()
-	configs, workloads := configKinds, workloadKinds
-	t.Cleanup(func() { configKinds, workloadKinds = configs, workloads })
-	configKinds = []*configKind{{
-		config: names.ConfigMap, name: "ServiceAccount", resource: "serviceaccounts", fieldSelector: "metadata.name!=default",
-		read: reader(func(a *corev1.ServiceAccount) content.Config {
+	configs, workloads := kinds.ConfigKinds, kinds.WorkloadKinds
+	t.Cleanup(func() { kinds.ConfigKinds, kinds.WorkloadKinds = configs, workloads })
+	kinds.ConfigKinds = []*kinds.ConfigKind{{
+		Config: names.ConfigMap, Name: "ServiceAccount", Resource: "serviceaccounts", FieldSelector: "metadata.name!=default",
+		Read: kinds.Reader(func(a *corev1.ServiceAccount) content.Config {
 			return content.NewConfigMap(&corev1.ConfigMap{ObjectMeta: a.ObjectMeta, Data: a.Annotations})
 		}),
 	}}
 	apiclient.Scheme.AddKnownTypeWithName(appsv1.SchemeGroupVersion.WithKind("Gadget"), &gadget{})
-	workloadKinds = append(slices.Clone(workloadKinds), &workloadKind{
-		workload: "Gadget", resource: "gadgets", revisions: controllerRevisions,
-		parts: reader(func(g *gadget) workload.Parts {
+	kinds.WorkloadKinds = append(slices.Clone(kinds.WorkloadKinds), &kinds.WorkloadKind{
+		Workload: "Gadget", Resource: "gadgets", Revisions: kinds.ControllerRevisions,
+		Parts: kinds.Reader(func(g *gadget) workload.Parts {
 			return workload.Parts{Meta: &g.ObjectMeta, Selector: g.Spec.Selector, Template: &g.Spec.Template}
 		}),
 	})
@@ -165,7 +170,7 @@ func (s *madeUpServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	case "GET /apis/apps/v1/namespaces/ns/controllerrevisions":
 		return s.answer(&appsv1.ControllerRevisionList{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ControllerRevisionList"}})
 	case "PATCH /apis/apps/v1/namespaces/ns/gadgets/app":
-		var patch workloadPatch
+		var patch restart.WorkloadPatch
 		if err := json.NewDecoder(r.Body).Decode(&patch); err != nil {
 			return nil, err
 		}
@@ -175,7 +180,7 @@ func (s *madeUpServer) RoundTrip(r *http.Request) (*http.Response, error) {
 		s.workload.ResourceVersion = "9"
 		return s.answer(s.workload)
 	}
-	return respond(http.StatusNotFound, &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound})
+	return objecttest.Respond(http.StatusNotFound, &metav1.Status{Status: metav1.StatusFailure, Code: http.StatusNotFound})
 }
 
 func (s *madeUpServer) answer(object any) (*http.Response, error) {
@@ -188,7 +193,7 @@ func (s *madeUpServer) answer(object any) (*http.Response, error) {
 func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 	replaceKinds(t)
 	app := &gadget{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Gadget"}}
-	d := watched()
+	d := objecttest.Watched()
 	app.ObjectMeta, app.Spec.Selector, app.Spec.Template = d.ObjectMeta, d.Spec.Selector, d.Spec.Template
 	app.Namespace, app.Name = "ns", "app"
 	server := &madeUpServer{workload: app}
@@ -200,13 +205,13 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown(true)
+	c.gate.SetHaltsTried()
+	c.gate.SetHaltsKnown(true)
 	t.Cleanup(c.events.Shutdown)
-	c.restarter.knowsConfigs = func(string) bool { return true }
+	c.restarter.KnowsConfigs = func(string) bool { return true }
 	var watches []string
-	watching := make(map[string]*resourceWatch)
-	for _, w := range c.watches.all {
+	watching := make(map[string]*intake.ResourceWatch)
+	for _, w := range c.watches.All {
 		watches = append(watches, w.Status().Resource)
 		watching[w.Status().Resource] = w
 	}
@@ -223,21 +228,21 @@ func TestAKindIsServedBecauseItHasARow(t *testing.T) {
 		watching["gadgets"].Observe(mustReduce(t, app))
 	}
 	ref := names.WorkloadRef{Kind: "Gadget", Namespace: "ns", Name: "app"}
-	c.restarter.work(t.Context(), ref)
+	c.restarter.Work(t.Context(), ref)
 	want := []string{
 		"GET /api/v1/namespaces/ns/pods", "GET /apis/apps/v1/namespaces/ns/controllerrevisions", "PATCH /apis/apps/v1/namespaces/ns/gadgets/app",
 	}
 	if diff := cmp.Diff(want, server.requests); diff != "" {
 		t.Errorf("requests (-want +got):\n%s", diff)
 	}
-	if got := testutil.ToFloat64(c.restarter.metrics.restartsByKind.WithLabelValues("Gadget")); got != 1 {
+	if got := testutil.ToFloat64(c.restarter.Metrics.RestartsByKind.WithLabelValues("Gadget")); got != 1 {
 		t.Errorf("%v restarts are counted, want 1", got)
 	}
-	if events := eventsOf(recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=apps/v1") {
+	if events := objecttest.EventsOf(recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=apps/v1") {
 		t.Errorf("events: %q", events)
 	}
 
-	c.restarter.quarantine.Try(quarantine.Intake, mustReduce(t, app).name(), func() { panic("canary") })
+	c.restarter.Quarantine.Try(quarantine.Intake, mustReduce(t, app).Name(), func() { panic("canary") })
 	if _, found := c.catalog.View(ref); found {
 		t.Error("one that cannot be taken in is still known")
 	}

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/store"
 )
 
 // BenchmarkOverviewOfLargeWorkloadsThatLackAConfig has more of them in each namespace than notes are kept of.
@@ -23,12 +26,12 @@ func BenchmarkOverviewOfLargeWorkloadsThatLackAConfig(b *testing.B) {
 		d.Status.AvailableReplicas = 0
 		w.deployments[name] = d
 		w.show("deployments", d)
-		ref := deploymentNamed(name)
-		w.controller.absences.put(ref, "configmap/gone does not exist", w.controller.role.began)
-		w.controller.board.resting.judge(w.controller.catalog.Workload(ref), w.controller.role.began)
+		ref := objecttest.DeploymentNamed(name)
+		w.controller.absences.Put(ref, "configmap/gone does not exist", w.controller.role.Began)
+		w.controller.board.Resting.Judge(w.controller.catalog.Workload(ref), w.controller.role.Began)
 	}
 	for namespace := range 5 {
-		for i := range maxNotedOf {
+		for i := range store.MaxNotedOf {
 			show(fmt.Sprintf("n%d/small-%d", namespace, i), 0)
 		}
 		for i := range 10 {

@@ -9,14 +9,17 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	dto "github.com/prometheus/client_model/go"
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/client-go/tools/record"
-
-	dto "github.com/prometheus/client_model/go"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/halts"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -25,7 +28,7 @@ func twoLeaders(t *testing.T, names ...string) (leader, standby *world) {
 	standby = gradual(t, names...)
 	time.Sleep(time.Second) // so that no record seems to be its own
 	leader = gradual(t, names...)
-	standby.controller.role.leading.Store(false)
+	standby.controller.role.Leading.Store(false)
 	list(standby, "configmaps", standby.configMaps)
 	list(standby, "deployments", leader.deployments)
 	time.Sleep(time.Minute)
@@ -58,20 +61,20 @@ func twoLeadersOfAFailure(t *testing.T) (leader, standby *world) {
 // Events of a reason on workloads, and those of configs behind "on the config: ".
 func succeed(t *testing.T, leader, standby *world) (pass func(time.Duration), told func(reason string) []string) {
 	halts := make(map[string]string)
-	leader.controller.halts.writeTo(halts, make(map[string]string))
+	leader.controller.halts.WriteTo(halts, make(map[string]string))
 	standby.deployments, standby.version = leader.deployments, leader.version+1000
 	list(standby, "deployments", standby.deployments)
 	events := record.NewFakeRecorder(1000)
-	standby.controller.restarter.events, standby.controller.deliveries.events = events, events
-	wait := standby.takeOver(t, &haltServer{}, halts)
+	standby.controller.restarter.Events, standby.controller.deliveries.Events = events, events
+	wait := standby.takeOver(t, &objecttest.HaltServer{}, halts)
 	pass = func(d time.Duration) {
 		for range 4 {
 			wait(d / 4)
 			settle(standby)
 			for name := range standby.deployments {
-				standby.controller.deliveries.look(t.Context(), deploymentNamed(name))
+				standby.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(name))
 			}
-			standby.controller.reports.lookAtFanOuts(time.Now())
+			standby.controller.reports.LookAtFanOuts(time.Now())
 		}
 	}
 	return pass, func(reason string) (messages []string) {
@@ -111,7 +114,7 @@ func TestTheLastWordOnAWorkloadThatFailedIsThatItRunsWhoeverLeads(t *testing.T) 
 			settle(leader)
 		}, ends: unknown},
 		"the halt is forgotten": {wave: func(leader, _ *world) {
-			leader.controller.gate.reset()
+			leader.controller.gate.Reset()
 			time.Sleep(20 * time.Minute)
 		}, fixed: func(_, standby *world) { standby.edited("a/c", "3") }, ends: unknown},
 	} {
@@ -127,19 +130,19 @@ func TestTheLastWordOnAWorkloadThatFailedIsThatItRunsWhoeverLeads(t *testing.T) 
 					test.fixed(leader, standby)
 				}
 				pass(time.Minute)
-				if early := told(reasonRecovered); len(early) > 0 {
+				if early := told(events.Recovered); len(early) > 0 {
 					t.Errorf("before it runs: %q", early)
 				}
 				standby.runAll()
 				pass(2 * time.Minute)
-				if events := told(reasonRecovered); len(events) != 1 || !strings.HasPrefix(events[0], "runs") || !strings.HasSuffix(events[0], test.ends) {
+				if events := told(events.Recovered); len(events) != 1 || !strings.HasPrefix(events[0], "runs") || !strings.HasSuffix(events[0], test.ends) {
 					t.Errorf("in the end: %q", events)
 				}
 				standby.edited("a/c", "4")
 				pass(time.Minute)
 				standby.runAll()
 				pass(2 * time.Minute)
-				if events := told(reasonRecovered); len(events) > 0 {
+				if events := told(events.Recovered); len(events) > 0 {
 					t.Errorf("after another restart: %q", events)
 				}
 			})
@@ -178,7 +181,7 @@ func TestTheLastWordOnAFanOutOfAFormerLeader(t *testing.T) {
 				}
 				standby.runAll()
 				pass(2 * time.Minute)
-				if events := told(reasonFanOut); len(events) != 1 || events[0] != "on the config: "+test.want {
+				if events := told(events.FanOut); len(events) != 1 || events[0] != "on the config: "+test.want {
 					t.Errorf("%q", events)
 				}
 			})
@@ -197,14 +200,14 @@ func TestAFanOutOfAFormerLeaderIsNotOverBeforeAllIsDecided(t *testing.T) {
 		leader.runAll()
 		time.Sleep(time.Minute)
 		pass, told := succeed(t, leader, standby)
-		standby.controller.reports.lookAtFanOuts(time.Now())
-		if events := told(reasonFanOut); len(events) > 0 {
+		standby.controller.reports.LookAtFanOuts(time.Now())
+		if events := told(events.FanOut); len(events) > 0 {
 			t.Errorf("too early: %q", events)
 		}
 		pass(time.Minute)
 		standby.runAll()
 		pass(2 * time.Minute)
-		if events := told(reasonFanOut); strings.Count(strings.Join(events, " "), "finished: at least 2 delivered") != 1 || !strings.Contains(events[len(events)-1], "finished") {
+		if events := told(events.FanOut); strings.Count(strings.Join(events, " "), "finished: at least 2 delivered") != 1 || !strings.Contains(events[len(events)-1], "finished") {
 			t.Errorf("%q", events)
 		}
 	})
@@ -222,11 +225,11 @@ func TestARestartThatAFormerLeaderHeldIsReportedWhenItIsNotDueAnyMore(t *testing
 		standby.edited("a/c", "1")
 		pass, told := succeed(t, leader, standby)
 		pass(time.Minute)
-		if events := told(reasonResumed); !slices.Equal(events, []string{"no restart is due any more, whatever held it under a former leader"}) {
+		if events := told(events.Resumed); !slices.Equal(events, []string{"no restart is due any more, whatever held it under a former leader"}) {
 			t.Errorf("%q", events)
 		}
 		pass(time.Minute)
-		if events := told(reasonResumed); len(events) > 0 {
+		if events := told(events.Resumed); len(events) > 0 {
 			t.Errorf("again: %q", events)
 		}
 	})
@@ -236,17 +239,17 @@ func TestARestartThatCouldNotBeMadeAndIsNotDueAnyMoreIsReported(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
 		told := w.listens()
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		w.edited("a/c", "2")
 		settle(w)
-		if events := told(reasonRestartFailed); len(events) == 0 {
+		if events := told(events.RestartFailed); len(events) == 0 {
 			t.Fatal("nothing failed")
 		}
 		w.refuse = 0
 		w.edited("a/c", "1")
 		time.Sleep(time.Minute)
 		settle(w)
-		if events := told(reasonResumed); !slices.Equal(events, []string{"no restart is due any more, and nothing is left to apply"}) {
+		if events := told(events.Resumed); !slices.Equal(events, []string{"no restart is due any more, and nothing is left to apply"}) {
 			t.Errorf("%q", events)
 		}
 	})
@@ -261,17 +264,17 @@ func TestAHoldThatIsSetAgainIsTheLastWordAgain(t *testing.T) {
 		for range 2 {
 			w.annotate("a/c", annotation.HoldAnnotation, "an incident")
 			w.show("configmaps", w.configMaps["a/c"])
-			time.Sleep(longestWait)
+			time.Sleep(pending.LongestWait)
 			settle(w)
-			events := told(reasonHeld)
-			if len(events) != 1 || !strings.HasSuffix(events[0], ". Release it with: kubectl annotate -n a configmap/c "+annotation.HoldAnnotation+"-") {
-				t.Errorf("held: %q", events)
+			recorder := told(events.Held)
+			if len(recorder) != 1 || !strings.HasSuffix(recorder[0], ". Release it with: kubectl annotate -n a configmap/c "+annotation.HoldAnnotation+"-") {
+				t.Errorf("held: %q", recorder)
 			}
 			w.configMaps["a/c"].Annotations = nil
 			w.show("configmaps", w.configMaps["a/c"])
 			time.Sleep(time.Second)
 			settle(w)
-			if events := told(reasonResumed); len(events) != 1 {
+			if events := told(events.Resumed); len(events) != 1 {
 				t.Errorf("no longer held: %q", events)
 			}
 		}
@@ -285,7 +288,7 @@ func TestAFailureWhosePodsRunAgainIsToldInThePast(t *testing.T) {
 		settle(w)
 		w.fails(t, "a/web")
 		w.changed("a/web", wholeStatus)
-		w.controller.deliveries.look(t.Context(), deploymentNamed("a/web"))
+		w.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed("a/web"))
 		const want = "all its pods run now, and it has recovered if they do so for 30s; it failed before: "
 		if failed := w.overview().Failed; failed.Total != 1 || !strings.HasPrefix(failed.Items[0].Text, want) {
 			t.Errorf("%+v", failed)
@@ -339,7 +342,7 @@ func TestWhatPeopleHeldUnderAFormerLeaderIsNotLate(t *testing.T) {
 			pass, _ := succeed(t, leader, standby)
 			pass(time.Second)
 			var got dto.Metric
-			if err := standby.controller.restarter.metrics.dueToPatch.Write(&got); err != nil || len(standby.restarted()) != 1 {
+			if err := standby.controller.restarter.Metrics.DueToPatch.Write(&got); err != nil || len(standby.restarted()) != 1 {
 				t.Fatalf("%q restarted (%v)", standby.restarted(), err)
 			}
 			if late := got.GetHistogram().GetSampleSum(); late < want || late > want+10 {
@@ -351,11 +354,11 @@ func TestWhatPeopleHeldUnderAFormerLeaderIsNotLate(t *testing.T) {
 
 func TestAHoldThatPeopleCannotRemoveNamesNoCommand(t *testing.T) {
 	w := gradual(t, "a/web")
-	inPlace := *w.controller.catalog.Workload(deploymentNamed("a/web"))
+	inPlace := *w.controller.catalog.Workload(objecttest.DeploymentNamed("a/web"))
 	inPlace.Hold = workload.InPlace
-	w.controller.gate.holdEverything("an incident")
-	for want, of := range map[string]*workload.Workload{"": &inPlace, "the entry hold": w.controller.catalog.Workload(deploymentNamed("a/web"))} {
-		if got := w.controller.gate.release(of, &decide.Decision{}); !strings.Contains(got, want) || want == "" && got != "" {
+	w.controller.gate.HoldEverything("an incident")
+	for want, of := range map[string]*workload.Workload{"": &inPlace, "the entry hold": w.controller.catalog.Workload(objecttest.DeploymentNamed("a/web"))} {
+		if got := w.controller.gate.Release(of, &decide.Decision{}); !strings.Contains(got, want) || want == "" && got != "" {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -371,7 +374,7 @@ func TestAWrongResumeIsToldByTheNextLeader(t *testing.T) {
 		}
 		settle(leader)
 		leader.fails(t, leader.restarted()[0])
-		id := leader.controller.gate.activeHalts()[0].ID
+		id := leader.controller.gate.ActiveHalts()[0].ID
 		for _, w := range []*world{leader, standby} {
 			for _, name := range []string{"a/c", "b/c"} { // of which the other one has no halt
 				w.annotate(name, annotation.ResumeAnnotation, "wrong")
@@ -393,12 +396,12 @@ func TestAWrongResumeIsToldByTheNextLeader(t *testing.T) {
 		if events := heard(); len(events) != 1 || !strings.Contains(events[0], id) {
 			t.Errorf("the Events are %q", events)
 		}
-		if noted := standby.controller.intake.mistakes.known.size(); noted != 1 {
+		if noted := standby.controller.intake.Mistakes.Known.Size(); noted != 1 {
 			t.Errorf("%d are noted", noted)
 		}
 		standby.annotate("a/c", annotation.ResumeAnnotation, id)
 		standby.show("configmaps", standby.configMaps["a/c"])
-		if list := standby.overview().Mistakes; list.Total > 0 || len(standby.controller.gate.activeHalts()) > 0 {
+		if list := standby.overview().Mistakes; list.Total > 0 || len(standby.controller.gate.ActiveHalts()) > 0 {
 			t.Errorf("with the right id: %+v", list)
 		}
 	})
@@ -411,14 +414,14 @@ func TestTheEndOfAFanOutIsToldOnce(t *testing.T) {
 		w.edited("a/c", "2")
 		for range 10 {
 			settle(w)
-			w.controller.reports.lookAtFanOuts(time.Now())
+			w.controller.reports.LookAtFanOuts(time.Now())
 			time.Sleep(time.Minute)
 			for _, name := range w.restarted() {
 				w.changed(name, wholeStatus)
-				w.controller.deliveries.look(t.Context(), deploymentNamed(name))
+				w.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(name))
 			}
 		}
-		ends := slices.DeleteFunc(w.eventsOf(reasonFanOut), func(event string) bool { return !strings.HasPrefix(event, "finished: ") })
+		ends := slices.DeleteFunc(w.eventsOf(events.FanOut), func(event string) bool { return !strings.HasPrefix(event, "finished: ") })
 		if len(ends) != 1 {
 			t.Errorf("the end is told %d times: %q", len(ends), ends)
 		}
@@ -429,18 +432,18 @@ func TestAWrongResumeIsToldAlsoIfTheHaltsAreReadAfterTheMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
 		list(w, "configmaps", w.configMaps)
-		w.controller.role.leading.Store(false)
-		w.controller.gate.reset()
+		w.controller.role.Leading.Store(false)
+		w.controller.gate.Reset()
 		w.annotate("a/c", annotation.ResumeAnnotation, "wrong")
 		w.show("configmaps", w.configMaps["a/c"])
-		pass := w.takeOver(t, &haltServer{failures: slices.Repeat([]int{http.StatusServiceUnavailable}, 70)}, w.formerHalt(t))
-		pass(haltsPatience + time.Second)
-		if active := len(w.controller.gate.activeHalts()); active > 0 {
+		pass := w.takeOver(t, &objecttest.HaltServer{Failures: slices.Repeat([]int{http.StatusServiceUnavailable}, 70)}, w.formerHalt(t))
+		pass(halts.Patience + time.Second)
+		if active := len(w.controller.gate.ActiveHalts()); active > 0 {
 			t.Fatal("the halts were read in time")
 		}
 		pass(10 * time.Minute)
 		if list := w.overview().Mistakes; list.Total != 1 {
-			t.Errorf("with %d halts, the list has %+v", len(w.controller.gate.activeHalts()), list)
+			t.Errorf("with %d halts, the list has %+v", len(w.controller.gate.ActiveHalts()), list)
 		}
 		if n := w.gauge(t, "objects_with_unusable_annotations"); n != 1 {
 			t.Errorf("the metric counts %v", n)

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -46,12 +46,12 @@ func TestARestartOfAFormerLeaderCountsHoweverLateItShows(t *testing.T) {
 				time.Sleep(time.Minute)
 				editedUnder(leader, next)
 				show(next)
-				if underWay := next.controller.gate.ledger.UnderWay(); underWay != 1 {
+				if underWay := next.controller.gate.Ledger.UnderWay(); underWay != 1 {
 					t.Fatalf("%d restarts are under way, want that of the former leader", underWay)
 				}
 				next.runs("a/other", nil, "c")
 				next.fails(t, "a/web")
-				if halts := next.controller.gate.activeHalts(); len(halts) != 1 {
+				if halts := next.controller.gate.ActiveHalts(); len(halts) != 1 {
 					t.Errorf("there are the halts %v, want one", halts)
 				}
 			})
@@ -65,13 +65,13 @@ func TestAWorkloadWhoseRestartCannotBeTakenOverKeepsNoLeaderFromBeginning(t *tes
 	settle(w)
 	w.show("deployments", w.deployments[w.restarted()[0]])
 	d := w.controller.deliveries
-	clear(d.rolling)
-	queue := d.queue
-	d.queue = nil // so that following it panics
+	clear(d.Rolling)
+	queue := d.Queue
+	d.Queue = nil // so that following it panics
 	w.controller.beginToLead()
-	d.queue = queue
-	if underWay := w.controller.gate.ledger.UnderWay(); underWay != 0 || len(d.rolling) > 0 {
-		t.Errorf("others wait for %d restarts, and %d are followed", underWay, len(d.rolling))
+	d.Queue = queue
+	if underWay := w.controller.gate.Ledger.UnderWay(); underWay != 0 || len(d.Rolling) > 0 {
+		t.Errorf("others wait for %d restarts, and %d are followed", underWay, len(d.Rolling))
 	}
 	w.controller.requirePanics(t, quarantine.Delivery, 1, "[!] 1 object left alone")
 }
@@ -81,7 +81,7 @@ func TestARestartThatNoFormerLeaderCanHaveMadeKeepsNobodyWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		forger, w := gradual(t, "a/web"), gradual(t, "a/web")
 		for _, one := range []*world{forger, w} {
-			one.controller.gate.options.Groups = []names.ConfigRef{gate.GroupOf(names.ConfigMap, "c")}
+			one.controller.gate.FanOut.Groups = []names.ConfigRef{gate.GroupOf(names.ConfigMap, "c")}
 		}
 		w.edited("b/c", "1")
 		w.runs("b/web", nil, "c")
@@ -99,7 +99,7 @@ func TestARestartThatNoFormerLeaderCanHaveMadeKeepsNobodyWaiting(t *testing.T) {
 		w.edited("b/c", "2")
 		settle(w)
 		if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/web", "b/web"}) {
-			t.Errorf("%q restarted, and what waits is %v", restarted, w.controller.gate.ledger.Waiting())
+			t.Errorf("%q restarted, and what waits is %v", restarted, w.controller.gate.Ledger.Waiting())
 		}
 	})
 }
@@ -109,15 +109,15 @@ func TestARestartThatNoFormerLeaderCanHaveMadeKeepsNobodyWaiting(t *testing.T) {
 func TestARestartThatShowsBeforeItsAnswerIsNotThatOfAFormerLeader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
-		w.controller.gate.options.Limit = 1
+		w.controller.gate.FanOut.Limit = 1
 		w.controller.beginToLead()
-		w.controller.gate.setHaltsTried()
-		w.controller.gate.setHaltsKnown(true)
+		w.controller.gate.SetHaltsTried()
+		w.controller.gate.SetHaltsKnown(true)
 		time.Sleep(time.Minute)
 		var followed int
 		w.patched = func() {
 			w.show("deployments", w.deployments[w.restarted()[0]])
-			followed = w.controller.gate.ledger.UnderWay()
+			followed = w.controller.gate.Ledger.UnderWay()
 		}
 		w.edited("a/c", "2")
 		settle(w)
@@ -134,15 +134,15 @@ func TestARestartThatFailsBetweenTwoLeadersHaltsTheOthers(t *testing.T) {
 		leader, next := gradual(t, "a/web"), gradual(t, "a/web")
 		next.deployments, next.version = leader.deployments, 1000
 		list(next, "deployments", next.deployments)
-		next.controller.role.leading.Store(false)
+		next.controller.role.Leading.Store(false)
 		time.Sleep(time.Minute)
 		editedUnder(leader, next)
 		time.Sleep(10*time.Minute + 10*time.Second)
 		next.changed("a/web", failed)
 		next.controller.beginToLead()
-		next.controller.gate.setHaltsKnown(true)
-		next.controller.deliveries.look(t.Context(), deploymentNamed("a/web"))
-		if halts := next.controller.gate.activeHalts(); len(halts) != 1 {
+		next.controller.gate.SetHaltsKnown(true)
+		next.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed("a/web"))
+		if halts := next.controller.gate.ActiveHalts(); len(halts) != 1 {
 			t.Errorf("there are the halts %v, want one", halts)
 		}
 	})
@@ -152,7 +152,7 @@ func TestALateRestartByEvictionOfAFormerLeaderIsFollowed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		leader, next := gradual(t, "a/web"), gradual(t, "a/web")
 		for _, w := range []*world{leader, next} {
-			w.controller.gate.evicts = true
+			w.controller.gate.Evicts = true
 		}
 		leader.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.MethodAnnotation] = "evict" })
 		settle(leader)
@@ -161,12 +161,12 @@ func TestALateRestartByEvictionOfAFormerLeaderIsFollowed(t *testing.T) {
 		settle(next)
 		time.Sleep(time.Minute)
 		editedUnder(leader, next)
-		if leader.controller.gate.ledger.UnderWay() != 1 {
+		if leader.controller.gate.Ledger.UnderWay() != 1 {
 			t.Fatal("the leader restarts nothing")
 		}
 		next.show("deployments", next.deployments["a/web"])
 		settle(next)
-		if underWay := next.controller.gate.ledger.UnderWay(); underWay != 1 {
+		if underWay := next.controller.gate.Ledger.UnderWay(); underWay != 1 {
 			t.Errorf("%d restarts are under way, want that of the former leader", underWay)
 		}
 	})
@@ -178,31 +178,31 @@ func TestANewLeaderKnowsSinceWhenAHaltHoldsAndDoesNotReportTheFailureAgain(t *te
 		leader, next := gradual(t, "a/web", "a/other"), gradual(t, "a/web", "a/other")
 		next.deployments, next.version = leader.deployments, 1000
 		list(next, "deployments", next.deployments)
-		next.controller.role.leading.Store(false)
+		next.controller.role.Leading.Store(false)
 		time.Sleep(time.Minute)
 		editedUnder(leader, next)
 		broken := leader.restarted()[0]
 		leader.fails(t, broken)
 		settle(leader)
-		halts := leader.controller.gate.activeHalts()
+		halts := leader.controller.gate.ActiveHalts()
 		if len(halts) != 1 || halts[0].Evidence.Pod == "" || halts[0].Evidence.Container != "app" {
 			t.Fatalf("the halts are %+v", halts)
 		}
 		time.Sleep(2 * time.Minute)
 		list(next, "deployments", next.deployments)
 		events := record.NewFakeRecorder(100)
-		next.controller.deliveries.events = events
+		next.controller.deliveries.Events = events
 		next.controller.beginToLead()
-		next.controller.deliveries.look(t.Context(), deploymentNamed(broken))
+		next.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(broken))
 		written := halts[0].Record()
 		kept, ok := written.Halt()
 		if !ok || kept.Evidence != halts[0].Evidence {
 			t.Fatalf("kept is %+v", kept)
 		}
-		next.controller.gate.setHaltsTried()
-		next.controller.gate.restore(kept)
-		next.controller.halts.followFailed()
-		next.controller.gate.setHaltsKnown(true)
+		next.controller.gate.SetHaltsTried()
+		next.controller.gate.Restore(kept)
+		next.controller.halts.FollowFailed()
+		next.controller.gate.SetHaltsKnown(true)
 		settle(next)
 		overview := next.controller.Overview("", time.Now())
 		if held := overview.Held.Items; len(held) != 1 || held[0].Since.Sub(kept.Since).Abs() > time.Second {

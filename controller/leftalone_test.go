@@ -13,6 +13,9 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -29,7 +32,7 @@ func (w *world) selecting(name string, bytes int) {
 }
 
 func TestAnEnabledWorkloadThatIsLeftAloneIsListedWithWhyAndNeverSettled(t *testing.T) {
-	name := nameOfWorkload(deploymentNamed("a/web"))
+	name := kinds.NameOfWorkload(objecttest.DeploymentNamed("a/web"))
 	for problem, test := range map[string]struct {
 		begin, end func(*world)
 		text       string // the beginning of what is shown
@@ -55,21 +58,25 @@ func TestAnEnabledWorkloadThatIsLeftAloneIsListedWithWhyAndNeverSettled(t *testi
 			text:  "its .spec.selector is longer than 16384 bytes. Change that, or ",
 		},
 		"an internal error when it was taken in": {
-			begin: func(w *world) { w.controller.restarter.quarantine.Try(quarantine.Intake, name, func() { panic("canary") }) },
-			text:  "internal error: the controller tries again when the workload changes. ", isGap: true,
+			begin: func(w *world) {
+				w.controller.restarter.Quarantine.Try(quarantine.Intake, name, func() { panic("canary") })
+			},
+			text: "internal error: the controller tries again when the workload changes. ", isGap: true,
 		},
 		"internal errors at two places": {
 			begin: func(w *world) {
 				for _, place := range []quarantine.Place{quarantine.Queue, quarantine.Decision} {
-					w.controller.restarter.quarantine.Try(place, name, func() { panic("canary") })
+					w.controller.restarter.Quarantine.Try(place, name, func() { panic("canary") })
 				}
 			},
 			text: "internal error: the controller tries again when the workload changes. ", isGap: true,
 		},
 		"an internal error when it was decided about": {
-			begin: func(w *world) { w.controller.restarter.quarantine.Try(quarantine.Decision, name, func() { panic("canary") }) },
-			end:   func(w *world) { w.controller.restarter.quarantine.Try(quarantine.Decision, name, func() {}) },
-			text:  "internal error: the controller tries again when the workload changes. ", isGap: true,
+			begin: func(w *world) {
+				w.controller.restarter.Quarantine.Try(quarantine.Decision, name, func() { panic("canary") })
+			},
+			end:  func(w *world) { w.controller.restarter.Quarantine.Try(quarantine.Decision, name, func() {}) },
+			text: "internal error: the controller tries again when the workload changes. ", isGap: true,
 		},
 	} {
 		t.Run(problem, func(t *testing.T) {
@@ -115,7 +122,7 @@ func TestAnEnabledWorkloadThatIsLeftAloneIsListedWithWhyAndNeverSettled(t *testi
 
 func TestAllWorkloadsThatAreLeftAloneCountHoweverManyTheyAre(t *testing.T) {
 	w := ruled(t, optin.Rules{})
-	for i := range maxNotedOf + 20 {
+	for i := range store.MaxNotedOf + 20 {
 		name := fmt.Sprint("a/web-", i)
 		w.runsWith(name, []string{"c"})
 		w.selecting(name, 20_000)
@@ -123,10 +130,10 @@ func TestAllWorkloadsThatAreLeftAloneCountHoweverManyTheyAre(t *testing.T) {
 	settle(w)
 	w.judged(t)
 	list := w.overview().LeftAlone
-	if list.Total != maxNotedOf+20 || len(list.Items) != status.Limit {
+	if list.Total != store.MaxNotedOf+20 || len(list.Items) != status.Limit {
 		t.Errorf("%d of %d are shown", len(list.Items), list.Total)
 	}
-	for _, name := range []string{"web-0", fmt.Sprint("web-", maxNotedOf+19)} {
+	for _, name := range []string{"web-0", fmt.Sprint("web-", store.MaxNotedOf+19)} {
 		if e := w.controller.ExplainWorkload("deployment/a/"+name, time.Now()); e == nil || e.State != status.LeftAlone || e.Text == "" {
 			t.Errorf("%s is explained by %+v", name, e)
 		}

@@ -16,6 +16,10 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/follow"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/show"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -24,14 +28,14 @@ func TestALostPermissionIsToldUntilAnAttemptSucceeds(t *testing.T) {
 	w := gradual(t, "a/one", "a/two", "b/one")
 	w.edited("b/c", "1")
 	settle(w)
-	w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+	w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 	w.edited("a/c", "2")
 	w.edited("b/c", "2")
 	settle(w)
 	const want = "The controller lacks a permission that it needs to restart workloads of the kind Deployment (waiting: %d)"
 	for namespace, waiting := range map[string]int{"": 3, "a": 2, "b": 1} {
 		gaps := w.controller.lostPermissions(namespace)
-		if len(gaps) != 1 || gaps[0].Text != fmt.Sprintf(want, waiting) || gaps[0].Since.IsZero() || !strings.Contains(gaps[0].Why, lackedPermission) || gaps[0].Remedy != status.ApplyManifest {
+		if len(gaps) != 1 || gaps[0].Text != fmt.Sprintf(want, waiting) || gaps[0].Since.IsZero() || !strings.Contains(gaps[0].Why, objecttest.LackedPermission) || gaps[0].Remedy != status.ApplyManifest {
 			t.Errorf("in %q: %+v", namespace, gaps)
 		}
 	}
@@ -45,7 +49,7 @@ func TestALostPermissionIsToldUntilAnAttemptSucceeds(t *testing.T) {
 
 	w.refuse = 0
 	for _, name := range []string{"a/one", "a/two", "b/one"} {
-		w.controller.restarter.queue.Add(deploymentNamed(name), names.ConfigRef{})
+		w.controller.restarter.Queue.Add(objecttest.DeploymentNamed(name), names.ConfigRef{})
 	}
 	settle(w)
 	if _, detail := w.controller.Ready(); strings.Contains(detail, "[!]") {
@@ -69,7 +73,7 @@ func TestALostPermissionIsToldSinceTheFirstAttemptThatItRefused(t *testing.T) {
 		w := gradual(t, "a/one")
 		try := func(refusal string) {
 			w.refuse, w.refusedWith = http.StatusForbidden, refusal
-			w.controller.restarter.queue.Add(deploymentNamed("a/one"), names.ConfigRef{})
+			w.controller.restarter.Queue.Add(objecttest.DeploymentNamed("a/one"), names.ConfigRef{})
 			settle(w)
 		}
 		w.edited("a/c", "2")
@@ -77,7 +81,7 @@ func TestALostPermissionIsToldSinceTheFirstAttemptThatItRefused(t *testing.T) {
 		time.Sleep(time.Hour)
 		lost := time.Now()
 		for range 3 {
-			try(lackedPermission)
+			try(objecttest.LackedPermission)
 			time.Sleep(time.Hour)
 		}
 		if gaps := w.controller.lostPermissions(""); len(gaps) != 1 || !gaps[0].Since.Equal(lost) {
@@ -88,11 +92,11 @@ func TestALostPermissionIsToldSinceTheFirstAttemptThatItRefused(t *testing.T) {
 
 func TestALostPermissionToEvictIsTold(t *testing.T) {
 	c, _ := newIdleController(t)
-	c.evictor.rows = map[names.WorkloadRef]*eviction{web: {}}
-	err := refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, strings.Replace(lackedPermission, "patch", "create", 1))
-	w := &workload.Workload{Ref: web}
-	c.evictor.failed(w, time.Now(), err)
-	if gaps := c.lostPermissions(web.Namespace); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller lacks a permission that it needs to replace the pods of workloads of the kind Deployment") {
+	c.evictor.Rows = map[names.WorkloadRef]*follow.Eviction{objecttest.Web: {}}
+	err := objecttest.RefusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, strings.Replace(objecttest.LackedPermission, "patch", "create", 1))
+	w := &workload.Workload{Ref: objecttest.Web}
+	c.evictor.Failed(w, time.Now(), err)
+	if gaps := c.lostPermissions(objecttest.Web.Namespace); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller lacks a permission that it needs to replace the pods of workloads of the kind Deployment") {
 		t.Errorf("got %+v", gaps)
 	}
 }
@@ -102,7 +106,7 @@ func TestAGrantedPermissionLetsEverythingBeTriedAtOnceThatItWasRefusedTo(t *test
 	w := gradual(t, "a/one", "b/one")
 	w.edited("b/c", "1")
 	settle(w)
-	w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+	w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 	w.edited("a/c", "2")
 	w.edited("b/c", "2")
 	settle(w)
@@ -127,10 +131,10 @@ func TestARestartThatWaitsForItsTurnAfterAGrantIsNotRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one", "a/two")
 		told := w.listens()
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		w.edited("a/c", "2")
 		settle(w)
-		if failed := told(reasonRestartFailed); len(failed) != 2 {
+		if failed := told(events.RestartFailed); len(failed) != 2 {
 			t.Fatalf("told %q", failed)
 		}
 		w.controller.TryRefused([]apiclient.Permission{{Verb: "watch", Resource: "secrets"}})
@@ -138,7 +142,7 @@ func TestARestartThatWaitsForItsTurnAfterAGrantIsNotRefused(t *testing.T) {
 		if refused := w.refusals(); len(refused) != 2 {
 			t.Fatalf("after something else was granted: %+v", refused)
 		}
-		told(reasonRestartFailed)
+		told(events.RestartFailed)
 		w.refuse = 0
 		w.controller.TryRefused([]apiclient.Permission{{Verb: "patch", Resource: "deployments"}})
 		settle(w)
@@ -146,13 +150,13 @@ func TestARestartThatWaitsForItsTurnAfterAGrantIsNotRefused(t *testing.T) {
 		if len(w.restarted()) != 1 || o.Retrying.Total != 0 || o.Waiting.Total != 1 || o.Waiting.Items[0].Error != "" || o.FanOuts.Items[0].Refused != 0 {
 			t.Errorf("restarted %q, retrying %+v, waiting %+v, fan-outs %+v", w.restarted(), o.Retrying, o.Waiting, o.FanOuts)
 		}
-		if events := told(reasonResumed); len(events) != 1 || !strings.Contains(events[0], "its restart waits for its slow start") {
+		if events := told(events.Resumed); len(events) != 1 || !strings.Contains(events[0], "its restart waits for its slow start") {
 			t.Errorf("told %q", events)
 		}
 		w.refuse = http.StatusForbidden
 		w.delivers(t, w.restarted()[0])
 		settle(w)
-		if refused, failed := w.refusals(), told(reasonRestartFailed); len(refused) != 1 || len(failed) == 0 {
+		if refused, failed := w.refusals(), told(events.RestartFailed); len(refused) != 1 || len(failed) == 0 {
 			t.Errorf("refused again: %+v, told %q", refused, failed)
 		}
 	})
@@ -162,7 +166,7 @@ func TestAGrantedPermissionLetsARefusedEvictionGoOnAtOnce(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		w.refusal = apierrors.NewForbidden(schema.GroupResource{Resource: "pods"}, "web-1", errors.New("the user has no right"))
 		w.refusal.ErrStatus.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
-		w.refusal.ErrStatus.Message = lackedPermission
+		w.refusal.ErrStatus.Message = objecttest.LackedPermission
 		w.edited("a/c", "2")
 		w.pass(60)
 		asked := w.asked
@@ -195,38 +199,38 @@ func TestThatARefusalForLackOfAPermissionBeginsIsNotedOnce(t *testing.T) {
 	}
 	try := func(name, refusal string) {
 		w.refuse, w.refusedWith = http.StatusForbidden, refusal
-		w.controller.restarter.queue.Add(deploymentNamed(name), names.ConfigRef{})
+		w.controller.restarter.Queue.Add(objecttest.DeploymentNamed(name), names.ConfigRef{})
 		settle(w)
 	}
 	w.refuse, w.refusedWith = http.StatusForbidden, `admission webhook "a.example.com" denied the request: no`
 	w.edited("a/c", "2")
 	settle(w)
 	requireNoted("by a policy", 0)
-	try("a/one", lackedPermission)
+	try("a/one", objecttest.LackedPermission)
 	requireNoted("for lack of a permission", 1)
-	try("a/one", lackedPermission)
+	try("a/one", objecttest.LackedPermission)
 	requireNoted("again", 0)
 	w.edited("b/c", "2")
 	settle(w)
 	requireNoted("another workload", 1)
 
-	k, err := w.controller.halts, refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, lackedPermission)
+	k, err := w.controller.halts, objecttest.RefusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, objecttest.LackedPermission)
 	for i, want := range []int{1, 0, 0} {
-		k.noteObject(t.Context(), err)
+		k.NoteObject(t.Context(), err)
 		requireNoted(fmt.Sprintf("attempt %d at the ConfigMap of halts", i), want)
 	}
-	k.noteObject(t.Context(), nil)
-	k.noteObject(t.Context(), err)
+	k.NoteObject(t.Context(), nil)
+	k.NoteObject(t.Context(), err)
 	requireNoted("the ConfigMap of halts, once it could be read", 1)
 
-	web := &workload.Workload{Ref: web}
-	w.controller.evictor.rows = map[names.WorkloadRef]*eviction{web.Ref: {}}
+	web := &workload.Workload{Ref: objecttest.Web}
+	w.controller.evictor.Rows = map[names.WorkloadRef]*follow.Eviction{web.Ref: {}}
 	for i, want := range []int{1, 0} {
-		w.controller.evictor.failed(web, time.Now(), err)
+		w.controller.evictor.Failed(web, time.Now(), err)
 		requireNoted(fmt.Sprintf("attempt %d at an eviction", i), want)
 	}
 }
 
 func (c *Controller) lostPermissions(namespace string) []status.Gap {
-	return lostPermissions(namespace, c.restarter.backlogs, c.evictor.evictions)
+	return show.LostPermissions(namespace, c.restarter.Backlogs, c.evictor.Evictions)
 }

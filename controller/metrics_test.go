@@ -16,6 +16,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/judge"
+	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/show"
 )
 
 // collect reads all samples of a controller once.
@@ -72,10 +76,10 @@ func BenchmarkCollect(b *testing.B) {
 	b.Run("10,000 workloads at rest", func(b *testing.B) { benchmarkCollect(b, c) })
 	for _, ref := range c.catalog.Workloads() {
 		causes := []decide.Cause{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: ref.Namespace, Name: ref.Name}}}
-		c.restarter.backlogs.putOff(ref, causes, slowedUntil(time.Now().Add(-time.Hour)), time.Now())
+		c.restarter.Backlogs.PutOff(ref, causes, objecttest.SlowedUntil(time.Now().Add(-time.Hour)), time.Now())
 	}
-	c.staleness.noteEverything()
-	c.staleness.update(b.Context(), time.Hour)
+	c.staleness.NoteEverything()
+	c.staleness.Update(b.Context(), time.Hour)
 	b.Run("10,000 workloads overdue", func(b *testing.B) { benchmarkCollect(b, c) })
 }
 
@@ -93,22 +97,22 @@ func BenchmarkJudge10000Workloads(b *testing.B) {
 	c := newFleet(b)
 	b.ReportAllocs()
 	for b.Loop() {
-		c.staleness.noteEverything()
-		c.staleness.update(b.Context(), time.Hour)
+		c.staleness.NoteEverything()
+		c.staleness.Update(b.Context(), time.Hour)
 	}
 }
 
 func TestEditsWithNewKeysByNewManagersMakeOneSeries(t *testing.T) {
 	c, _ := newIdleController(t)
 	for i := range 1000 {
-		cause := decide.Cause{Config: mapA, Keys: []string{fmt.Sprint("key-", i)}, Writers: []string{fmt.Sprint("manager-", i)}}
-		c.restarter.backlogs.putOff(web, []decide.Cause{cause}, slowedUntil(time.Now()), time.Now())
+		cause := decide.Cause{Config: objecttest.MapA, Keys: []string{fmt.Sprint("key-", i)}, Writers: []string{fmt.Sprint("manager-", i)}}
+		c.restarter.Backlogs.PutOff(objecttest.Web, []decide.Cause{cause}, objecttest.SlowedUntil(time.Now()), time.Now())
 		want := fmt.Sprintf(`
 # HELP deployment_restart_controller_slowed_workloads The number of workloads whose next restart is put off because a config keeps changing.
 # TYPE deployment_restart_controller_slowed_workloads gauge
 deployment_restart_controller_slowed_workloads{config="%s"} 1
 deployment_restart_controller_slowed_workloads{config="other"} 0
-`, mapA)
+`, objecttest.MapA)
 		if err := testutil.CollectAndCompare(c, strings.NewReader(want), "deployment_restart_controller_slowed_workloads"); err != nil {
 			t.Fatal(err)
 		}
@@ -121,12 +125,12 @@ func TestTheNumberOfSeriesDoesNotGrowWithNamespacesAndConfigs(t *testing.T) {
 		namespace := fmt.Sprint("namespace-", i)
 		workload := names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: "web"}
 		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: "a"}
-		c.restarter.backlogs.putOff(workload, []decide.Cause{{Config: config}}, slowedUntil(time.Now().Add(-time.Hour)), time.Now())
+		c.restarter.Backlogs.PutOff(workload, []decide.Cause{{Config: config}}, objecttest.SlowedUntil(time.Now().Add(-time.Hour)), time.Now())
 	}
 	for i := range 1000 {
-		c.staleness.put(names.WorkloadRef{Kind: names.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}, stale, time.Now())
+		c.staleness.Put(names.WorkloadRef{Kind: names.Deployment, Namespace: fmt.Sprint("namespace-", i), Name: "web"}, judge.Stale, time.Now())
 	}
-	for name, want := range map[string]int{"stale_workloads": namedNamespaces + 1, "longest_wait_seconds": namedNamespaces + 1, "slowed_workloads": namedConfigs + 1} {
+	for name, want := range map[string]int{"stale_workloads": judge.NamedNamespaces + 1, "longest_wait_seconds": judge.NamedNamespaces + 1, "slowed_workloads": show.NamedConfigs + 1} {
 		if got := testutil.CollectAndCount(c, "deployment_restart_controller_"+name); got != want {
 			t.Errorf("%s has %d series, want %d", name, got, want)
 		}
@@ -143,8 +147,8 @@ func TestTheMetricsAreConsistent(t *testing.T) {
 }
 
 func TestNoMetricIsForgottenInCollectors(t *testing.T) {
-	m := newMetrics()
-	if fields, collected := reflect.TypeOf(*m).NumField(), len(m.collectors()); fields != collected {
+	m := metrics.New()
+	if fields, collected := reflect.TypeOf(*m).NumField(), len(m.Collectors()); fields != collected {
 		t.Errorf("metrics has %d fields, but collectors returns %d", fields, collected)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -19,7 +20,7 @@ import (
 // listens lets the workloads hear Events, and returns a function that takes those of a reason; it drops the others.
 func (w *world) listens() func(reason string) []string {
 	recorder := record.NewFakeRecorder(1000)
-	w.controller.restarter.events, w.controller.deliveries.events = recorder, recorder
+	w.controller.restarter.Events, w.controller.deliveries.Events = recorder, recorder
 	return func(reason string) (messages []string) {
 		for len(recorder.Events) > 0 {
 			if _, message, isOne := strings.Cut(<-recorder.Events, " "+reason+" "); isOne {
@@ -63,7 +64,7 @@ func TestNoRestartBeginsWhileARequiredConfigIsMissing(t *testing.T) {
 	if why := explained.Gate.Why; why != "configmap/b does not exist, which new pods need to start; create it, or make the reference optional" {
 		t.Errorf("why: %q", why)
 	}
-	if events := told(reasonHeld); len(events) != 2 || !strings.Contains(events[0], "restart is held: configmap/b does not exist, which new pods need") {
+	if events := told(events.Held); len(events) != 2 || !strings.Contains(events[0], "restart is held: configmap/b does not exist, which new pods need") {
 		t.Errorf("events: %q", events)
 	}
 
@@ -76,7 +77,7 @@ func TestNoRestartBeginsWhileARequiredConfigIsMissing(t *testing.T) {
 
 func TestAConfigThatCannotBeSeenIsNotMissing(t *testing.T) {
 	w := lacking(t, "a/one")
-	w.controller.gate.knowsWhatExists = func(kind names.ConfigKind, _ string) bool { return kind != names.ConfigMap }
+	w.controller.gate.KnowsWhatExists = func(kind names.ConfigKind, _ string) bool { return kind != names.ConfigMap }
 	w.edited("a/c", "2")
 	settle(w)
 	if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
@@ -125,7 +126,7 @@ func TestAnEarlierWaveThatLacksAConfigHoldsLaterOnes(t *testing.T) {
 func TestARestartThatLacksAConfigTakesNoSlotOfOthers(t *testing.T) {
 	w := gradual(t)
 	group := gate.GroupOf(names.ConfigMap, "c")
-	w.controller.gate.options.Groups = []names.ConfigRef{group}
+	w.controller.gate.FanOut.Groups = []names.ConfigRef{group}
 	w.edited("a/b", "1")
 	w.edited("b/c", "1")
 	w.runs("a/one", nil, "b", "c")
@@ -144,7 +145,7 @@ func TestARestartThatLacksAConfigTakesNoSlotOfOthers(t *testing.T) {
 
 func TestAConfigIsMissingAlsoWhileConfigsOfAnotherKindCannotBeSeen(t *testing.T) {
 	w := lacking(t, "a/one")
-	w.controller.gate.knowsWhatExists = func(kind names.ConfigKind, _ string) bool { return kind == names.ConfigMap }
+	w.controller.gate.KnowsWhatExists = func(kind names.ConfigKind, _ string) bool { return kind == names.ConfigMap }
 	w.edited("a/c", "2")
 	settle(w)
 	if got := w.restarted(); len(got) > 0 {
@@ -154,7 +155,7 @@ func TestAConfigIsMissingAlsoWhileConfigsOfAnotherKindCannotBeSeen(t *testing.T)
 
 func TestNoFurtherPodIsEvictedWhileARequiredConfigIsMissing(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
-		w.controller.gate.knowsWhatExists = func(names.ConfigKind, string) bool { return true }
+		w.controller.gate.KnowsWhatExists = func(names.ConfigKind, string) bool { return true }
 		w.edited("a/c", "2")
 		w.pass(5)
 		w.requireEvicted("web-1")

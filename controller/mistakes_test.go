@@ -16,6 +16,11 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -29,7 +34,7 @@ func (w *world) hearing() func() []string {
 		for {
 			select {
 			case e := <-recorder.Events:
-				text, isOne := strings.CutPrefix(e, "Warning "+reasonInvalid+" annotation ")
+				text, isOne := strings.CutPrefix(e, "Warning "+events.Invalid+" annotation ")
 				text, object, _ := strings.Cut(text, " involvedObject{kind=")
 				kind, _, _ := strings.Cut(object, ",")
 				if isOne {
@@ -92,7 +97,7 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 	cm.Annotations = map[string]string{annotation.WaveAnnotation: "1"}
 	w.show("configmaps", cm)
 	require("another mistake", 1)
-	w.controller.role.leading.Store(false)
+	w.controller.role.Leading.Store(false)
 	w.controller.beginToLead()
 	require("the next leader", 1)
 	cm.Annotations = nil
@@ -116,7 +121,7 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 	heard()
 	w.controller.beginToLead()
 	require("a deletion", 0)
-	if w.controller.intake.mistakes.known.size() != 0 {
+	if w.controller.intake.Mistakes.Known.Size() != 0 {
 		t.Error("the namespace is not forgotten")
 	}
 }
@@ -125,17 +130,17 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 func TestTheMistakesOfANamespaceAreLimitedAndOthersAreStillReported(t *testing.T) {
 	w := ruled(t, optin.Rules{})
 	heard := w.hearing()
-	for i := range 3 * maxNotedOf {
+	for i := range 3 * store.MaxNotedOf {
 		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt(fmt.Sprintf("hostile/c-%d", i))})
 	}
-	if got := heard(); len(got) != maxNotedOf {
+	if got := heard(); len(got) != store.MaxNotedOf {
 		t.Errorf("%d Events", len(got))
 	}
 	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/c")})
 	if got := heard(); len(got) != 1 {
 		t.Errorf("in another namespace, the Events are %q", got)
 	}
-	if n := len(w.controller.intake.mistakes.known.all()) - 1; n != maxNotedOf {
+	if n := len(w.controller.intake.Mistakes.Known.All()) - 1; n != store.MaxNotedOf {
 		t.Errorf("%d mistakes are kept", n)
 	}
 }
@@ -150,7 +155,7 @@ func TestAStandbyReportsNoMistakeAndTheOthersNothing(t *testing.T) {
 	for i := range 1000 {
 		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.meta(fmt.Sprintf("b/c-%d", i))})
 	}
-	if n := w.controller.intake.mistakes.known.size(); n != 1 {
+	if n := w.controller.intake.Mistakes.Known.Size(); n != 1 {
 		t.Errorf("notes about %d objects, want one about that with a mistake", n)
 	}
 }
@@ -231,7 +236,7 @@ func TestAValueThatCannotBeUsedIsToldLikeAMisspelledName(t *testing.T) {
 func TestAnIDThatResumesNothingIsReportedWithTheOneThatDoes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
-		pass := w.takeOver(t, &haltServer{}, nil)
+		pass := w.takeOver(t, &objecttest.HaltServer{}, nil)
 		pass(time.Second)
 		heard := w.hearing()
 		resume := func(id string) {
@@ -245,7 +250,7 @@ func TestAnIDThatResumesNothingIsReportedWithTheOneThatDoes(t *testing.T) {
 		w.edited("a/c", "2")
 		settle(w)
 		w.fails(t, w.restarted()[0])
-		id := w.controller.gate.activeHalts()[0].ID
+		id := w.controller.gate.ActiveHalts()[0].ID
 		resume("wrong")
 		want := `annotation com.xing.deployment-restart.resume: "wrong" ends no halt of this config. To end the halt ` + id +
 			": kubectl annotate --overwrite -n a configmap/c com.xing.deployment-restart.resume=" + id
@@ -258,15 +263,15 @@ func TestAnIDThatResumesNothingIsReportedWithTheOneThatDoes(t *testing.T) {
 		if list := w.overview().Mistakes; list.Total != 1 || list.Items[0].Problem != want {
 			t.Errorf("the list is %v", list)
 		}
-		w.controller.gate.resumeByID(id) // without an event of the config
+		w.controller.gate.ResumeByID(id) // without an event of the config
 		if list := w.overview().Mistakes; list.Total != 0 {
 			t.Errorf("after the halt, the list is %v", list)
 		}
 		recorder := record.NewFakeRecorder(10)
 		w.controller.recordOwn(recorder)
 		resume(id)
-		if events := eventsOf(recorder); len(events) != 1 || !strings.HasPrefix(events[0], "Normal "+reasonInvalid+" nothing is wrong with") || len(w.controller.gate.activeHalts()) > 0 {
-			t.Errorf("with the right id, the Events are %q", events)
+		if recorded := objecttest.EventsOf(recorder); len(recorded) != 1 || !strings.HasPrefix(recorded[0], "Normal "+events.Invalid+" nothing is wrong with") || len(w.controller.gate.ActiveHalts()) > 0 {
+			t.Errorf("with the right id, the Events are %q", recorded)
 		}
 	})
 }
@@ -279,8 +284,8 @@ func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testi
 	w.show("configmaps", w.configMaps["a/c"])
 	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/other")})
 	for _, name := range []string{"a", "b"} {
-		o := observation{namespace: &optin.Namespace{Name: name}}
-		w.controller.intake.mistakes.note(o.name(), newMistake("u", "label x"), false)
+		o := kinds.Observation{Namespace: &optin.Namespace{Name: name}}
+		w.controller.intake.Mistakes.Note(o.Name(), kinds.NewMistake("u", "label x"), false)
 	}
 	problems := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Mistakes
 	if len(problems) != 2 || problems[0].Object != "configmap/a/c" || !strings.HasPrefix(problems[0].Problem, "annotation com.xing.deployment-restart.hodl") || problems[1].Object != "namespace//a" {
@@ -290,10 +295,10 @@ func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testi
 
 // BenchmarkMistakeOnAWorkloadThatIsNotEnabled is what the page of such a workload costs, which a stream looks at once a second.
 func BenchmarkMistakeOnAWorkloadThatIsNotEnabled(b *testing.B) {
-	c := &Controller{intake: &intake{mistakes: new(mistakes)}}
-	for i := range 2 * maxNotedOf {
-		object := nameOfWorkload(deploymentNamed(fmt.Sprintf("a/w-%d", i)))
-		c.intake.mistakes.known.put("a", object, mistake{text: "a typo"})
+	c := &Controller{intake: &intake.Intake{Mistakes: new(intake.Mistakes)}}
+	for i := range 2 * store.MaxNotedOf {
+		object := kinds.NameOfWorkload(objecttest.DeploymentNamed(fmt.Sprintf("a/w-%d", i)))
+		c.intake.Mistakes.Known.Put("a", object, kinds.Mistake{Text: "a typo"})
 	}
 	b.ReportAllocs()
 	for b.Loop() {

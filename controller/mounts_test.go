@@ -22,7 +22,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/intake"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
 
@@ -38,7 +41,7 @@ func newMountingWorld(t *testing.T, options Options) *mountingWorld {
 	options.Log = slog.New(slog.NewTextHandler(w.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	w.world = newWorldOf(t, options)
 	w.controller.recordOwn(w.events)
-	w.controller.restarter.events = w.events
+	w.controller.restarter.Events = w.events
 	w.pods = make(map[string][]corev1.Pod)
 	statuses := make(map[string]*custom.Object)
 	for _, name := range []string{"web", "api"} {
@@ -193,13 +196,13 @@ func TestADryRunReportsEachRotation(t *testing.T) {
 func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
 		c := w.controller
-		c.intake.grace, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
-		c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
-		c.gate.options = FanOutOptions{Gradual: true, Limit: 50}
-		c.gate.knowsWorkloads = func(string) bool { return true }
+		c.intake.Grace, c.restarter.Grace, c.restarter.BackoffLimit = time.Millisecond, time.Millisecond, 0
+		c.deliveries.Policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+		c.gate.FanOut = gatekeeper.FanOutOptions{Gradual: true, Limit: 50}
+		c.gate.KnowsWorkloads = func(string) bool { return true }
 		c.beginToLead()
-		c.gate.setHaltsTried()
-		c.gate.setHaltsKnown(true)
+		c.gate.SetHaltsTried()
+		c.gate.SetHaltsKnown(true)
 		c.useKey(content.NewChecksumKey([content.ChecksumKeySize]byte{1}))
 		for _, pod := range []types.UID{"web-1", "api-1"} {
 			w.show(custom.MountResource, w.mountIn(pod, "version-2"))
@@ -212,7 +215,7 @@ func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 		w.fails(t, first[0])
 		settle(w.world)
 		class := names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "a", Name: "db"}
-		if halted := c.gate.halted(); len(w.restarted()) != 1 || !slices.Equal(halted, []names.ConfigRef{class}) {
+		if halted := c.gate.Halted(); len(w.restarted()) != 1 || !slices.Equal(halted, []names.ConfigRef{class}) {
 			t.Errorf("%q restarted, and %v are halted", w.restarted(), halted)
 		}
 		if resume := gate.ResumeCommand(class, "id"); !strings.Contains(resume, "removing its entry secretproviderclass.a.db ") {
@@ -223,8 +226,8 @@ func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 			other = "web-2"
 		}
 		w.rotate(other, "version-3")
-		if restarted := w.restarted(); len(restarted) != 2 || len(c.gate.halted()) != 0 {
-			t.Errorf("%q restarted after the next rotation, and %v are halted", restarted, c.gate.halted())
+		if restarted := w.restarted(); len(restarted) != 2 || len(c.gate.Halted()) != 0 {
+			t.Errorf("%q restarted after the next rotation, and %v are halted", restarted, c.gate.Halted())
 		}
 	})
 }
@@ -248,14 +251,14 @@ func TestAHaltOfAClassOutlastsATakeover(t *testing.T) {
 			next.deployments[nameOf(d)] = d
 			next.show("deployments", d)
 		}
-		next.controller.gate.restore(halt)
+		next.controller.gate.Restore(halt)
 		for _, rotation := range []struct {
 			version  string
 			isHalted bool
 		}{{"version-1", true}, {"version-2", true}, {"version-3", false}} {
 			next.show(custom.MountResource, next.mountIn("api-1", rotation.version))
-			next.controller.halts.gate.contentChanged(class, time.Now())
-			if isHalted := len(next.controller.gate.halted()) > 0; isHalted != rotation.isHalted {
+			next.controller.halts.Gate.ContentChanged(class, time.Now())
+			if isHalted := len(next.controller.gate.Halted()) > 0; isHalted != rotation.isHalted {
 				t.Errorf("with %s, the class is halted: %t, want %t", rotation.version, isHalted, rotation.isHalted)
 			}
 		}
@@ -267,9 +270,9 @@ func TestARestartForARotationIsJudgedAtOnceAfterATakeover(t *testing.T) {
 	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
 		class := names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "a", Name: "db"}
 		w.controller.beginToLead()
-		w.controller.gate.setHaltsTried()
-		w.controller.gate.setHaltsKnown(true)
-		if restart := (&rollingRestart{isFormer: true, decision: decide.Decision{Causes: []decide.Cause{{Config: class}}}}); !w.controller.deliveries.knowsEnough(restart) {
+		w.controller.gate.SetHaltsTried()
+		w.controller.gate.SetHaltsKnown(true)
+		if restart := (&follow.RollingRestart{IsFormer: true, Decision: decide.Decision{Causes: []decide.Cause{{Config: class}}}}); !w.controller.deliveries.KnowsEnough(restart) {
 			t.Error("it waits for the content of a class")
 		}
 	})
@@ -280,16 +283,16 @@ func TestAHaltOfAClassWaitsForTheListOfMounts(t *testing.T) {
 	inMountingWorld(t, Options{CSI: true}, func(t *testing.T, w *mountingWorld) {
 		class := names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "a", Name: "db"}
 		halts := w.controller.halts
-		halts.knowsConfigs = func(string) bool { return true }
-		if halts.knows(class) {
+		halts.KnowsConfigs = func(string) bool { return true }
+		if halts.Knows(class) {
 			t.Error("it does not wait")
 		}
-		halts.knowsMounts = (&watches{[]*resourceWatch{}}).knowMounts
-		if !halts.knows(class) {
+		halts.KnowsMounts = (&intake.Watches{All: []*intake.ResourceWatch{}}).KnowMounts
+		if !halts.Knows(class) {
 			t.Error("it waits although no mounts are watched")
 		}
-		w.controller.reports.configs.event(t.Context(), class, corev1.EventTypeNormal, "Reason", "message")
-		if len(w.controller.reports.configs.events.(*record.FakeRecorder).Events) > 0 || strings.Contains(w.log.String(), "cannot create an Event") {
+		w.controller.reports.Configs.Event(t.Context(), class, corev1.EventTypeNormal, "Reason", "message")
+		if len(w.controller.reports.Configs.Events.(*record.FakeRecorder).Events) > 0 || strings.Contains(w.log.String(), "cannot create an Event") {
 			t.Errorf("an Event on the class is tried\n%s", w.log)
 		}
 	})

@@ -13,6 +13,9 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/controllertest"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/wording"
 )
 
 // references are the names of so many configs that only this workload reads.
@@ -133,18 +136,18 @@ func TestAListLeavesTheLargestWorkloadsAloneWhateverItsOrder(t *testing.T) {
 
 // listBuffered lets the watch list Deployments, of which little is kept until the list is complete.
 func (w *world) listBuffered(objects map[string]*appsv1.Deployment) {
-	var all []*observation
+	var all []*kinds.Observation
 	watch := w.watches["deployments"]
 	for _, d := range objects {
-		o, _ := reduce(d, &w.controller.optIns.rules)
-		watch.buffer(o.workload)
+		o, _ := controllertest.Reduce(d, &w.controller.optIns.Rules)
+		watch.Buffer(o.Workload)
 		all = append(all, o)
 	}
 	kept := 0
 	for _, o := range all {
-		kept += len(o.workload.workload.References)
+		kept += len(o.Workload.Workload.References)
 	}
-	if kept > maxReferencesOfNamespace {
+	if kept > wording.MaxReferencesOfNamespace {
 		panic("too much is kept")
 	}
 	watch.Replace(all, w.nextVersion())

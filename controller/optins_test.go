@@ -19,6 +19,11 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/controller/controllertest"
+	"kubernetes-deployment-restart-controller/controller/counting"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // ruled returns a world whose controller leads and has rules about which workloads count.
@@ -26,12 +31,12 @@ func ruled(t *testing.T, rules optin.Rules) *world {
 	t.Helper()
 	w := newWorldWith(t, rules)
 	c := w.controller
-	c.intake.grace, c.restarter.grace, c.restarter.backoffLimit = time.Millisecond, time.Millisecond, 0
-	c.gate.options = FanOutOptions{Limit: 50}
-	c.gate.knowsWorkloads = func(string) bool { return true }
+	c.intake.Grace, c.restarter.Grace, c.restarter.BackoffLimit = time.Millisecond, time.Millisecond, 0
+	c.gate.FanOut = gatekeeper.FanOutOptions{Limit: 50}
+	c.gate.KnowsWorkloads = func(string) bool { return true }
 	c.beginToLead()
-	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown(true)
+	c.gate.SetHaltsTried()
+	c.gate.SetHaltsKnown(true)
 	return w
 }
 
@@ -228,8 +233,8 @@ func TestWorkloadsThatAreGoneAreForgottenWithTheirNamespaces(t *testing.T) {
 	list(w, "deployments", map[string]*appsv1.Deployment{})
 	list(w, "namespaces", map[string]*corev1.Namespace{})
 	o := w.controller.optIns
-	if len(o.candidates) != 0 || len(o.namespaces) != 0 {
-		t.Errorf("still kept: %v, %v", o.candidates, o.namespaces)
+	if len(o.Candidates) != 0 || len(o.Namespaces) != 0 {
+		t.Errorf("still kept: %v, %v", o.Candidates, o.Namespaces)
 	}
 }
 
@@ -279,8 +284,8 @@ func TestRemovingAnOptOutRestartsNothing(t *testing.T) {
 			optin.Rules{ByDefault: true}, "", "tier=web", "disabled", func(w *world) {
 				w.changed("a/web", removeOptOut)
 				w.deployments["a/web"].ResourceVersion = w.nextVersion()
-				if found, err := reduce(w.deployments["a/web"], &w.controller.optIns.rules); err == nil {
-					w.controller.restarter.observeRead(found)
+				if found, err := controllertest.Reduce(w.deployments["a/web"], &w.controller.optIns.Rules); err == nil {
+					w.controller.restarter.ObserveRead(found)
 				}
 			}, nothing, decide.RecordOnly,
 		},
@@ -290,7 +295,7 @@ func TestRemovingAnOptOutRestartsNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := ruled(t, test.rules)
-			w.controller.optIns.since = time.Now().Add(-time.Hour)
+			w.controller.optIns.Since = time.Now().Add(-time.Hour)
 			w.says("a", test.namespace, test.label)
 			w.edited("a/c", "1")
 			w.runsPlain("a/web", test.workload)
@@ -341,11 +346,11 @@ func TestANewLeaderCountsTheEditsSinceTheRulesAppliedToTheFormerOne(t *testing.T
 			}}
 			list(w, "configmaps", map[string]*corev1.ConfigMap{"a/c": edited})
 			w.runsPlain("a/web", "")
-			former := newOptIns(test.noted, nil)
-			former.since = time.Now().Add(-test.since)
-			server := &haltServer{}
-			w.controller.halts.store = storeOf(t, server)
-			former.noteOn(&server.object)
+			former := counting.NewOptIns(test.noted, nil)
+			former.Since = time.Now().Add(-test.since)
+			server := &objecttest.HaltServer{}
+			w.controller.halts.Store = controllertest.StoreOf(t, server)
+			former.NoteOn(&server.Object)
 			w.controller.relearnOptIns(t.Context())
 			if got := w.decidedFor(t, "a/web", time.Now().Add(-30*time.Minute)); got != test.want {
 				t.Errorf("decided to %s, want %s", got, test.want)
@@ -355,18 +360,18 @@ func TestANewLeaderCountsTheEditsSinceTheRulesAppliedToTheFormerOne(t *testing.T
 }
 
 func TestRulesAreNotedOnceForEachSetOfNamespaces(t *testing.T) {
-	o := newOptIns(optin.Rules{ByDefault: true}, nil)
-	other := newOptIns(optin.Rules{ByNamespace: true}, []string{"a"})
+	o := counting.NewOptIns(optin.Rules{ByDefault: true}, nil)
+	other := counting.NewOptIns(optin.Rules{ByNamespace: true}, []string{"a"})
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "halts"}}
-	if !o.noteOn(object) || o.noteOn(object) || !other.noteOn(object) || other.noteOn(object) || o.noteOn(object) {
+	if !o.NoteOn(object) || o.NoteOn(object) || !other.NoteOn(object) || other.NoteOn(object) || o.NoteOn(object) {
 		t.Fatalf("they were not noted once each: %q", object.Annotations)
 	}
-	off := newOptIns(optin.Rules{}, nil)
-	if !off.noteOn(object) || off.noteOn(object) || other.noteOn(object) {
+	off := counting.NewOptIns(optin.Rules{}, nil)
+	if !off.NoteOn(object) || off.NoteOn(object) || other.NoteOn(object) {
 		t.Errorf("turning off did not remove the one note: %q", object.Annotations)
 	}
 	object.Annotations[annotation.OptInsAnnotation] = "{not JSON"
-	if !o.noteOn(object) || len(optin.ReadOptInNotes(object.Annotations[annotation.OptInsAnnotation])) != 1 {
+	if !o.NoteOn(object) || len(optin.ReadOptInNotes(object.Annotations[annotation.OptInsAnnotation])) != 1 {
 		t.Errorf("an unreadable note was not replaced: %q", object.Annotations)
 	}
 }
@@ -381,9 +386,9 @@ func TestOthersAreServedWhileANamespaceChangesManyWorkloads(t *testing.T) {
 	var group sync.WaitGroup
 	group.Go(func() {
 		for o := w.controller.optIns; !isOver.Load() && !isServed.Load(); {
-			o.mu.Lock()
+			o.Mu.Lock()
 			_, workloads := w.controller.catalog.Size()
-			o.mu.Unlock()
+			o.Mu.Unlock()
 			isServed.Store(workloads > 0 && workloads < many)
 		}
 	})
@@ -404,13 +409,13 @@ func TestOthersAreServedWhileANamespaceChangesManyWorkloads(t *testing.T) {
 // Without rules, nothing is kept that a list could change.
 func TestAWriteDoesNotWaitForAListUnlessNamespacesMatter(t *testing.T) {
 	w := ruled(t, optin.Rules{})
-	o, err := kindOfWorkload(names.Deployment).reduce(w.deployment("a/web", "c"), &w.controller.optIns.rules)
+	o, err := kinds.KindOfWorkload(names.Deployment).Reduce(w.deployment("a/web", "c"), &w.controller.optIns.Rules)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.controller.optIns.mu.Lock() // as listWorkloads does
-	defer w.controller.optIns.mu.Unlock()
-	if read := w.controller.optIns.read(o); read == nil || read.Ref != deploymentNamed("a/web") {
+	w.controller.optIns.Mu.Lock() // as ListWorkloads does
+	defer w.controller.optIns.Mu.Unlock()
+	if read := w.controller.optIns.Read(o); read == nil || read.Ref != objecttest.DeploymentNamed("a/web") {
 		t.Errorf("got %+v", read)
 	}
 }
@@ -418,19 +423,19 @@ func TestAWriteDoesNotWaitForAListUnlessNamespacesMatter(t *testing.T) {
 // BenchmarkTakeInAListOf10000Workloads is how long others wait for the lock if Namespaces matter.
 func BenchmarkTakeInAListOf10000Workloads(b *testing.B) {
 	w := newWorldWith(b, optin.Rules{ByNamespace: true})
-	var all []*observation
+	var all []*kinds.Observation
 	for i := range 10_000 {
 		d := w.deployment(fmt.Sprintf("n%d/web-%d", i%100, i), "c")
 		wholeStatus(d)
-		o, err := kindOfWorkload(names.Deployment).reduce(d, &w.controller.optIns.rules)
+		o, err := kinds.KindOfWorkload(names.Deployment).Reduce(d, &w.controller.optIns.Rules)
 		if err != nil {
 			b.Fatal(err)
 		}
 		all = append(all, o)
 	}
 	w.controller.beginToLead()
-	w.controller.intake.listWorkloads(names.Deployment, "", all, 0)
+	w.controller.intake.ListWorkloads(names.Deployment, "", all, 0)
 	for b.Loop() {
-		w.controller.intake.listWorkloads(names.Deployment, "", all, 1)
+		w.controller.intake.ListWorkloads(names.Deployment, "", all, 1)
 	}
 }

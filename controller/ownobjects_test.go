@@ -10,22 +10,25 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/halts"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
-		server := &haltServer{failures: slices.Repeat([]int{http.StatusForbidden}, 100)}
+		server := &objecttest.HaltServer{Failures: slices.Repeat([]int{http.StatusForbidden}, 100)}
 		began := time.Now()
 		log := w.log()
 		pass := w.takeOver(t, server, nil)
 		w.edited("a/c", "2")
 		pass(5 * time.Second)
 		settle(w)
-		explained := w.controller.board.explain(deploymentNamed("a/web"), time.Now())
+		explained := w.controller.board.Explain(objecttest.DeploymentNamed("a/web"), time.Now())
 		const remedy = status.ApplyManifest
-		if text := explained.Text; explained.State != status.Deciding || !strings.HasPrefix(text, errHaltsUnknown.Error()+": get configmap own/halts: ") {
+		if text := explained.Text; explained.State != status.Deciding || !strings.HasPrefix(text, failures.ErrHaltsUnknown.Error()+": get configmap own/halts: ") {
 			t.Errorf("it is %s: %s", explained.State, text)
 		}
 		const waits = "Restarts wait for a minute, and then begin without the halts of former leaders, because the controller cannot read or update the ConfigMap of halts"
@@ -41,10 +44,10 @@ func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T
 		if gaps := w.controller.Gaps(""); len(w.restarted()) != 1 || len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "Halts of former leaders are ignored, if there are any, because ") {
 			t.Errorf("restarted %v, and it says: %+v", w.restarted(), gaps)
 		}
-		server.mu.Lock()
-		server.failures = nil
-		server.mu.Unlock()
-		pass(2 * haltsPeriod)
+		server.Mu.Lock()
+		server.Failures = nil
+		server.Mu.Unlock()
+		pass(2 * halts.Period)
 		if gaps := w.controller.Gaps(""); len(gaps) > 0 {
 			t.Errorf("afterwards: %+v", gaps)
 		}
@@ -60,11 +63,11 @@ func TestRestartsThatWaitAMinuteForHaltsBeginWhenItIsSaidThatTheyDo(t *testing.T
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := gradual(t, "a/web")
-				pass := w.takeOver(t, &haltServer{failures: slices.Repeat([]int{http.StatusForbidden}, 1000), hangs: hangs}, nil)
+				pass := w.takeOver(t, &objecttest.HaltServer{Failures: slices.Repeat([]int{http.StatusForbidden}, 1000), Hangs: hangs}, nil)
 				w.edited("a/c", "2")
 				for second := range 61 {
 					settle(w)
-					gaps, state := w.controller.Gaps("a"), w.controller.board.explain(deploymentNamed("a/web"), time.Now()).State
+					gaps, state := w.controller.Gaps("a"), w.controller.board.Explain(objecttest.DeploymentNamed("a/web"), time.Now()).State
 					isOver := second >= 60
 					if hasBegun := len(w.restarted()) > 0; hasBegun != isOver || state == status.Deciding == isOver {
 						t.Fatalf("after %d s, restarts have begun: %t, and the state is %s", second, hasBegun, state)
@@ -82,7 +85,7 @@ func TestRestartsThatWaitAMinuteForHaltsBeginWhenItIsSaidThatTheyDo(t *testing.T
 func TestRestartsThatWaitForHaltsThatTheAPIServerDoesNotServeSayWhatToDo(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
-		server := &haltServer{failures: slices.Repeat([]int{http.StatusInternalServerError}, 100)}
+		server := &objecttest.HaltServer{Failures: slices.Repeat([]int{http.StatusInternalServerError}, 100)}
 		began := time.Now()
 		w.takeOver(t, server, nil)(5 * time.Second)
 		gaps := w.controller.Gaps("a")
@@ -99,21 +102,21 @@ func TestRestartsThatWaitForHaltsThatTheAPIServerDoesNotServeSayWhatToDo(t *test
 func TestAKeyThatCannotBeLoadedIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newWorld(t).controller
-		server := &secretServer{failures: slices.Repeat([]int{http.StatusForbidden}, 100)}
-		server.object.TypeMeta = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}
-		server.object.Name, server.object.Namespace, server.object.ResourceVersion = testKeySecret, "own", "1"
-		c.keys.core, c.keys.namespace, c.keys.secret = server.core(t), "own", testKeySecret
-		if _, found := c.keys.find(t.Context()); !found {
+		server := &objecttest.SecretServer{Failures: slices.Repeat([]int{http.StatusForbidden}, 100)}
+		server.Object.TypeMeta = metav1.TypeMeta{Kind: "Secret", APIVersion: "v1"}
+		server.Object.Name, server.Object.Namespace, server.Object.ResourceVersion = objecttest.TestKeySecret, "own", "1"
+		c.keys.Core, c.keys.Namespace, c.keys.Secret = server.Core(t), "own", objecttest.TestKeySecret
+		if _, found := c.keys.Find(t.Context()); !found {
 			t.Fatal("no key")
 		}
 		if gaps := c.Gaps(""); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller cannot load the key") || !strings.Contains(gaps[0].Remedy, status.ApplyManifest) {
 			t.Errorf("it says: %+v", gaps)
 		}
-		if err := c.restarter.keyObject.waits(errKeyUnknown); !strings.Contains(err.Error(), ": get secret own/") || !isWaiting(err) {
+		if err := c.restarter.KeyObject.Waits(failures.ErrKeyUnknown); !strings.Contains(err.Error(), ": get secret own/") || !failures.IsWaiting(err) {
 			t.Errorf("workloads wait because %v", err)
 		}
-		server.failures = nil
-		c.keys.find(t.Context())
+		server.Failures = nil
+		c.keys.Find(t.Context())
 		if gaps := c.Gaps(""); len(gaps) > 0 {
 			t.Errorf("afterwards: %+v", gaps)
 		}

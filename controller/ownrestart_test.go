@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // inRolloutWorld runs a test in a world with a clock of its own.
@@ -34,7 +35,7 @@ func TestArgoRolloutsReplacesThePodsOfARolloutWithTheMethodEvict(t *testing.T) {
 		if got := w.asked(); got != 1 {
 			t.Errorf("asked %d times", got)
 		}
-		if events := strings.Join(eventsOf(w.recorder), "\n"); strings.Count(events, "\n") > 0 || !strings.Contains(events, "Argo Rollouts replaces its pods (.spec.restartAt)") {
+		if events := strings.Join(objecttest.EventsOf(w.recorder), "\n"); strings.Count(events, "\n") > 0 || !strings.Contains(events, "Argo Rollouts replaces its pods (.spec.restartAt)") {
 			t.Errorf("the Events are %s", events)
 		}
 		w.edit("3")
@@ -50,12 +51,12 @@ func TestAnotherProcessGoesOnWithARestartByArgoRollouts(t *testing.T) {
 		w.edit("2")
 		w.pass(6)
 		c := w.controller
-		c.role.leading.Store(false)
-		c.evictor.forget(ofRollout)
-		c.deliveries.forget(ofRollout)
+		c.role.Leading.Store(false)
+		c.evictor.Forget(ofRollout)
+		c.deliveries.Forget(ofRollout)
 		c.beginToLead()
-		c.gate.setHaltsTried()
-		c.gate.setHaltsKnown(true)
+		c.gate.SetHaltsTried()
+		c.gate.SetHaltsKnown(true)
 		w.pass(100)
 		w.requireReplaced("web-1", "web-2", "web-3")
 		if got := w.asked(); got != 1 {
@@ -111,7 +112,7 @@ func TestRestartAtIsSetAgainWithPausesIfSomebodyRemovesIt(t *testing.T) {
 		if got := w.asked(); got < 4 || got > 9 {
 			t.Errorf("asked %d times in 5 minutes", got)
 		}
-		reverts := slices.DeleteFunc(eventsOf(w.recorder), func(event string) bool { return !strings.Contains(event, "RestartReverted") })
+		reverts := slices.DeleteFunc(objecttest.EventsOf(w.recorder), func(event string) bool { return !strings.Contains(event, "RestartReverted") })
 		if len(reverts) != 1 || !strings.Contains(reverts[0], "another client removed .spec.restartAt") {
 			t.Errorf("the Events are %q", reverts)
 		}
@@ -148,7 +149,7 @@ func TestARestartThatEndsEarlyIsAskedForOnceMore(t *testing.T) {
 		if got := w.asked(); got != 2 {
 			t.Errorf("asked %d times", got)
 		}
-		for _, event := range eventsOf(w.recorder) {
+		for _, event := range objecttest.EventsOf(w.recorder) {
 			if strings.Contains(event, "RestartReverted") {
 				t.Errorf("an Event says %s", event)
 			}

@@ -17,6 +17,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 var ofRollout = names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}
@@ -36,15 +37,15 @@ type rolloutWorld struct {
 func newRolloutWorld(t *testing.T) *rolloutWorld {
 	w := &rolloutWorld{customWorld: newCustomWorld(t, "rollouts.v1alpha1.argoproj.io")}
 	c := w.controller
-	c.role.leading.Store(true)
-	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	c.role.Leading.Store(true)
+	c.deliveries.Policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	w.answer = w.replicaSets
 	for range 3 {
 		w.makePod("rs")
 	}
 	w.makePod("other")
 	w.edit("1")
-	w.object = strings.Replace(objectText("Rollout", "5", `"replicas": 3, `+podTemplateText, `"currentPodHash": "a", "stableRS": "a", "phase": "Healthy", "replicas": 3, "updatedReplicas": 3`),
+	w.object = strings.Replace(objecttest.ObjectText("Rollout", "5", `"replicas": 3, `+objecttest.PodTemplateText, `"currentPodHash": "a", "stableRS": "a", "phase": "Healthy", "replicas": 3, "updatedReplicas": 3`),
 		`"enabled"`, `"enabled", "`+annotation.MethodAnnotation+`": "evict"`, 1)
 	w.pass(60)
 	if w.controller.catalog.Workload(ofRollout).Applied.Trusted != true {
@@ -182,17 +183,17 @@ func (w *rolloutWorld) pass(seconds int) {
 			w.show(w.object)
 		}
 		for range 10 {
-			changes, _ := c.changes.takeDue(time.Now().Add(time.Hour), time.Hour)
+			changes, _ := c.changes.TakeDue(time.Now().Add(time.Hour), time.Hour)
 			for _, change := range changes {
 				c.due(change)
 			}
-			for ref, found := c.restarter.queue.Get(); found; ref, found = c.restarter.queue.Get() {
-				c.restarter.work(w.t.Context(), ref)
-				c.restarter.queue.Done(ref)
+			for ref, found := c.restarter.Queue.Get(); found; ref, found = c.restarter.Queue.Get() {
+				c.restarter.Work(w.t.Context(), ref)
+				c.restarter.Queue.Done(ref)
 			}
 		}
-		drain(c.evictor.queue, c.evictor.work, w.t)
-		drain(c.deliveries.queue, c.deliveries.look, w.t)
+		drain(c.evictor.Queue, c.evictor.Work, w.t)
+		drain(c.deliveries.Queue, c.deliveries.Look, w.t)
 	}
 }
 

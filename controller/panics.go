@@ -5,19 +5,25 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
 // panics is what follows from an internal error.
 type panics struct {
 	catalog  *catalog.Catalog
-	kinds    []*workloadKind
-	changes  *changeQueue
-	backlogs *backlogs
-	journal  *journal
-	gate     *gatekeeper
-	unjudged *unjudged
-	metrics  *metrics
+	kinds    []*kinds.WorkloadKind
+	changes  *pending.ChangeQueue
+	backlogs *pending.Backlogs
+	journal  *restart.Journal
+	gate     *gatekeeper.Gatekeeper
+	unjudged *pending.Unjudged
+	metrics  *metrics.Metrics
 	events   record.EventRecorder
 }
 
@@ -26,16 +32,16 @@ type panics struct {
 // because its knowledge of the workload is outdated or incomplete. A config stays known as
 // it was.
 func (p *panics) note(place quarantine.Place, o quarantine.Object) {
-	p.metrics.panics.WithLabelValues(string(place)).Inc()
+	p.metrics.Panics.WithLabelValues(string(place)).Inc()
 	if o.Name == "" {
 		return // it was a list
 	}
-	p.events.Eventf(o.Reference(), corev1.EventTypeWarning, reasonInternalError,
+	p.events.Eventf(o.Reference(), corev1.EventTypeWarning, events.InternalError,
 		"internal error: the controller leaves this object alone until it changes; the log has the details")
-	if ref, isWorkload := workloadIn(p.kinds, o); place == quarantine.Intake && isWorkload {
+	if ref, isWorkload := kinds.WorkloadIn(p.kinds, o); place == quarantine.Intake && isWorkload {
 		p.catalog.PurgeWorkload(ref)
 		p.changes.Forget(ref)
-		forgetWork(ref, p.backlogs, p.journal, p.gate)
-		p.unjudged.noteWorkload(ref)
+		restart.ForgetWork(ref, p.backlogs, p.journal, p.gate)
+		p.unjudged.NoteWorkload(ref)
 	}
 }

@@ -1,112 +1,29 @@
 package controller
 
 import (
-	"fmt"
-	"strings"
-
-	appsv1 "k8s.io/api/apps/v1"
-
+	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
-// The permissions that the controller needs in each watched namespace, and in its own. The
-// manifests grant them and explain what each is for.
-
-func (k *configKind) permissions() []apiclient.Permission {
-	return []apiclient.Permission{
-		{Verb: "list", Resource: k.resource, Impact: fmt.Sprintf("no workload restarts unless the API server streams lists, because the controller must know all %ss first", k.name)},
-		{Verb: "watch", Resource: k.resource, Impact: fmt.Sprintf("the controller notices edits of %ss late", k.name)},
-	}
-}
-
-func (k *workloadKind) permissions(dryRun bool) []apiclient.Permission {
-	permission := func(verb, without string) apiclient.Permission {
-		p := apiclient.Permission{Verb: verb, Group: k.group(), Resource: k.resource, Impact: fmt.Sprintf(without, k.singular())}
-		if k.custom != nil {
-			p.Manifest = "rbac-workloads.yaml"
-		}
-		return p
-	}
-	permissions := []apiclient.Permission{
-		permission("list", "%ss do not restart unless the API server streams lists"),
-		permission("watch", "the controller notices new and changed %ss late"),
-		permission("get", "a %s that changes while the controller decides about it restarts late"),
-	}
-	if !dryRun {
-		permissions = append(permissions, permission("patch", "%ss neither restart nor get a record"))
-	}
-	return permissions
-}
-
-// group returns the API group of the kind.
-func (k *workloadKind) group() string {
-	if k.custom != nil {
-		return k.custom.Group
-	}
-	return appsv1.GroupName
-}
-
-// singular names one workload of the kind.
-func (k *workloadKind) singular() string {
-	if k.custom == nil {
-		return string(k.workload)
-	}
-	if kind := k.custom.ObjectKind(); kind != "" {
-		return kind
-	}
-	return strings.TrimSuffix(k.resource, "s")
-}
-
-// revisionPermissions returns the permissions to list the revisions of all kinds of workloads.
-func revisionPermissions() []apiclient.Permission {
-	var permissions []apiclient.Permission
-	owners := make(map[*revisionKind][]string)
-	for _, k := range workloadKinds {
-		owners[k.revisions] = append(owners[k.revisions], string(k.workload)+"s")
-	}
-	for _, k := range workloadKinds {
-		if names, found := owners[k.revisions]; found {
-			resource := k.revisions.groupResource()
-			permissions = append(permissions, apiclient.Permission{
-				Verb: "list", Group: resource.Group, Resource: resource.Resource,
-				Impact: strings.Join(names, " and ") + " without a trusted record do not restart",
-			})
-			delete(owners, k.revisions)
-		}
-	}
-	return permissions
-}
-
-func (o *Options) permissions(workloads []*workloadKind) []apiclient.Permission {
+func (o *Options) permissions(workloads []*kinds.WorkloadKind) []apiclient.Permission {
 	var permissions []apiclient.Permission
 	for _, k := range o.configKinds() {
-		permissions = append(permissions, k.permissions()...)
+		permissions = append(permissions, k.Permissions()...)
 	}
 	if o.CSI {
-		permissions = append(permissions, mountPermissions()...)
+		permissions = append(permissions, kinds.MountPermissions()...)
 	}
 	for _, k := range workloads {
-		permissions = append(permissions, k.permissions(o.DryRun)...)
+		permissions = append(permissions, k.Permissions(o.DryRun)...)
 	}
 	permissions = append(permissions, apiclient.Permission{Verb: "list", Resource: "pods", Impact: "workloads without a trusted record do not restart"})
-	permissions = append(permissions, revisionPermissions()...)
+	permissions = append(permissions, kinds.RevisionPermissions()...)
 	if o.Evict && !o.DryRun {
 		permissions = append(permissions, apiclient.Permission{Verb: "create", Resource: "pods/eviction", Impact: "workloads do not restart that restart by eviction", Manifest: "rbac-evict.yaml"})
 	}
 	return append(permissions,
 		apiclient.Permission{Verb: "create", Resource: "events", Impact: "Events do not report restarts"},
 		apiclient.Permission{Verb: "patch", Resource: "events", Impact: "repeated Events are not counted"})
-}
-
-// permissions returns those for one Namespace, or for all.
-func (namespaceKind) permissions(name string) []apiclient.Permission {
-	permission := func(verb, without string) apiclient.Permission {
-		return apiclient.Permission{Verb: verb, Resource: "namespaces", Name: name, Impact: without, Manifest: "rbac-namespaces.yaml"}
-	}
-	return []apiclient.Permission{
-		permission("list", "workloads do not restart that are enabled by their Namespace, by default, or only in selected Namespaces"),
-		permission("watch", "the controller notices late which Namespaces enable their workloads"),
-	}
 }
 
 // ownPermissions returns the permissions for the objects in which the controller keeps what
@@ -143,12 +60,12 @@ func (o *Options) ownPermissions() []apiclient.Permission {
 func (c *Controller) Permissions() []apiclient.Permission {
 	permissions := c.options.ownPermissions()
 	for _, namespace := range apiclient.NamespacesOrAll(c.options.Namespaces) {
-		for _, permission := range c.options.permissions(c.board.kinds) {
+		for _, permission := range c.options.permissions(c.board.Kinds) {
 			permission.Namespace = namespace
 			permissions = append(permissions, permission)
 		}
 		if c.options.OptIns.NeedNamespaces() {
-			permissions = append(permissions, namespaceKind{}.permissions(namespace)...)
+			permissions = append(permissions, kinds.NamespaceKind{}.Permissions(namespace)...)
 		}
 	}
 	return permissions

@@ -18,7 +18,11 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/run"
 )
 
 // The watch may show that a workload is gone before the answer to its patch arrives. Nobody follows that restart.
@@ -42,8 +46,8 @@ func TestNobodyWaitsForAWorkloadThatIsGoneBeforeItsRestartIsAnswered(t *testing.
 			}
 			settle(w)
 			others := slices.DeleteFunc(w.restarted(), func(name string) bool { return name == gone })
-			if gone == "" || len(others) != 1 || w.controller.gate.ledger.UnderWay() != 1 {
-				t.Errorf("%q is gone, %q restarted, %d under way", gone, others, w.controller.gate.ledger.UnderWay())
+			if gone == "" || len(others) != 1 || w.controller.gate.Ledger.UnderWay() != 1 {
+				t.Errorf("%q is gone, %q restarted, %d under way", gone, others, w.controller.gate.Ledger.UnderWay())
 			}
 		})
 	}
@@ -53,10 +57,10 @@ func TestNobodyWaitsForAWorkloadThatIsGoneBeforeItsRestartIsAnswered(t *testing.
 func TestNoNamespaceOfAGroupWaitsForARolloutInAnotherOneThatNeverEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
-		w.controller.gate.options.Groups = []names.ConfigRef{gate.GroupOf(names.ConfigMap, "c")}
+		w.controller.gate.FanOut.Groups = []names.ConfigRef{gate.GroupOf(names.ConfigMap, "c")}
 		ctx, stop := context.WithCancel(t.Context())
 		var group sync.WaitGroup
-		group.Go(func() { w.controller.deliveries.run(ctx) })
+		group.Go(func() { w.controller.deliveries.Run(ctx) })
 		w.changed("a/web", func(d *appsv1.Deployment) { d.Spec.ProgressDeadlineSeconds = new(int32(math.MaxInt32)) })
 		w.edited("b/c", "1")
 		w.runs("b/web", nil, "c")
@@ -66,7 +70,7 @@ func TestNoNamespaceOfAGroupWaitsForARolloutInAnotherOneThatNeverEnds(t *testing
 		w.edited("b/c", "2")
 		settle(w)
 		w.changed("a/web", func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 })
-		time.Sleep(w.controller.deliveries.policy.Deadline - time.Minute)
+		time.Sleep(w.controller.deliveries.Policy.Deadline - time.Minute)
 		settle(w)
 		if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/web"}) {
 			t.Errorf("before the deadline of the controller %q restarted", restarted)
@@ -74,7 +78,7 @@ func TestNoNamespaceOfAGroupWaitsForARolloutInAnotherOneThatNeverEnds(t *testing
 		time.Sleep(2 * time.Minute)
 		settle(w)
 		if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/web", "b/web"}) {
-			t.Errorf("in the end only %q restarted, and what waits is %v", restarted, w.controller.gate.ledger.Waiting())
+			t.Errorf("in the end only %q restarted, and what waits is %v", restarted, w.controller.gate.Ledger.Waiting())
 		}
 		stop()
 		group.Wait()
@@ -90,21 +94,21 @@ func TestTheVerdictOnARestartDoesNotEndTheNextOne(t *testing.T) {
 		settle(w)
 		first := w.restarted()[0]
 		w.show("deployments", w.deployments[first])
-		d.look(t.Context(), deploymentNamed(first))
-		time.Sleep(d.policy.Soak + time.Second)
+		d.Look(t.Context(), objecttest.DeploymentNamed(first))
+		time.Sleep(d.Policy.Soak + time.Second)
 		before := w.deployments[first].Spec.Template.Annotations[annotation.TimestampAnnotation]
 		w.meanwhile = func() {
 			w.edited("a/c", "bad")
 			time.Sleep(time.Second)
 			settle(w)
 		}
-		d.look(t.Context(), deploymentNamed(first))
+		d.Look(t.Context(), objecttest.DeploymentNamed(first))
 		if after := w.deployments[first].Spec.Template.Annotations[annotation.TimestampAnnotation]; after == before {
 			t.Fatal("it has not restarted again")
 		}
 		settle(w)
-		if restarted := w.restarted(); len(restarted) != 1 || w.controller.gate.ledger.UnderWay() != 1 {
-			t.Errorf("%q restarted, %d under way, although the second content has been delivered to nobody", restarted, w.controller.gate.ledger.UnderWay())
+		if restarted := w.restarted(); len(restarted) != 1 || w.controller.gate.Ledger.UnderWay() != 1 {
+			t.Errorf("%q restarted, %d under way, although the second content has been delivered to nobody", restarted, w.controller.gate.Ledger.UnderWay())
 		}
 	})
 }
@@ -114,16 +118,16 @@ func TestNobodyWaitsForARestartWhoseJudgementPanics(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
 		ctx, stop := context.WithCancel(t.Context())
 		var group sync.WaitGroup
-		group.Go(func() { w.controller.deliveries.run(ctx) })
+		group.Go(func() { w.controller.deliveries.Run(ctx) })
 		w.edited("a/c", "2")
 		settle(w)
 		first := w.restarted()[0]
-		w.controller.deliveries.log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "restart failed", "deployment/" + first})
+		w.controller.deliveries.Log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "restart failed", "deployment/" + first})
 		w.changed(first, failed)
 		time.Sleep(time.Minute)
 		settle(w)
-		if restarted := w.restarted(); len(restarted) != 2 || w.controller.deliveries.of(deploymentNamed(first)) != nil {
-			t.Errorf("%q restarted, %d under way", restarted, w.controller.gate.ledger.UnderWay())
+		if restarted := w.restarted(); len(restarted) != 2 || w.controller.deliveries.Of(objecttest.DeploymentNamed(first)) != nil {
+			t.Errorf("%q restarted, %d under way", restarted, w.controller.gate.Ledger.UnderWay())
 		}
 		stop()
 		group.Wait()
@@ -151,7 +155,7 @@ func TestAWaveDoesNotWaitForAWorkloadThatHasJustBeenDecidedAbout(t *testing.T) {
 	w.edited("a/d", "2") // which only the later wave reads
 	settle(w)
 	if restarted := w.restarted(); !slices.Equal(restarted, []string{"a/later"}) {
-		t.Errorf("%q restarted, and what waits is %v", restarted, w.controller.gate.ledger.Waiting())
+		t.Errorf("%q restarted, and what waits is %v", restarted, w.controller.gate.Ledger.Waiting())
 	}
 }
 
@@ -172,13 +176,13 @@ func TestAWorkloadThatWaitsLongForAnEarlierWaveSaysWhomItWaitsFor(t *testing.T) 
 				w.edited("a/c", "2")
 				settle(w)
 				events := record.NewFakeRecorder(100)
-				w.controller.restarter.events = events
-				time.Sleep(lastingWait)
+				w.controller.restarter.Events = events
+				time.Sleep(pending.LastingWait)
 				if settle(w); len(events.Events) > 0 {
 					t.Fatalf("%q although that is normal", <-events.Events)
 				}
 				for range 5 {
-					time.Sleep(longestWait)
+					time.Sleep(pending.LongestWait)
 					settle(w)
 				}
 				if len(events.Events) != 1 {
@@ -200,12 +204,12 @@ func TestNamespacesThatAreGoneLeaveNothingInTheGate(t *testing.T) {
 		w.runs(name+"-2", nil, "c")
 		settle(w)
 		w.hide("deployments", w.deployments[name])
-		if !w.controller.gate.usesWavesIn(deploymentNamed(name).Namespace) {
+		if !w.controller.gate.UsesWavesIn(objecttest.DeploymentNamed(name).Namespace) {
 			t.Fatal("the namespace is forgotten although a workload remains")
 		}
 		w.hide("deployments", w.deployments[name+"-2"])
 	}
-	if n := len(w.controller.gate.usesWaves); n > 0 {
+	if n := len(w.controller.gate.UsesWaves); n > 0 {
 		t.Errorf("%d namespaces are left", n)
 	}
 }
@@ -225,7 +229,7 @@ func TestAWaveDoesNotWaitForTheAnswerToARecord(t *testing.T) {
 	w.changed("a/early", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "released" })
 	settle(w)
 	if !slices.Equal(meanwhile, []string{"a/later"}) {
-		t.Errorf("%q restarted before the answer, and what waits is %v", meanwhile, w.controller.gate.ledger.Waiting())
+		t.Errorf("%q restarted before the answer, and what waits is %v", meanwhile, w.controller.gate.Ledger.Waiting())
 	}
 }
 
@@ -233,20 +237,20 @@ func TestWaitingForTheHaltsOfFormerLeadersIsNoFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
 		events := record.NewFakeRecorder(100)
-		w.controller.restarter.events = events
+		w.controller.restarter.Events = events
 		log := w.log()
-		w.controller.gate.reset()
+		w.controller.gate.Reset()
 		w.edited("a/c", "2")
-		for range 2 * passingFailures {
-			time.Sleep(maxBackoff) // until it is tried again
+		for range 2 * failures.PassingFailures {
+			time.Sleep(run.MaxBackoff) // until it is tried again
 			settle(w)
 		}
 		if restarted := w.restarted(); len(restarted)+len(events.Events)+log.Len() > 0 {
 			t.Errorf("%q restarted, %d Events, and the log:\n%s", restarted, len(events.Events), log)
 		}
-		w.controller.gate.setHaltsTried()
-		w.controller.gate.setHaltsKnown(true)
-		time.Sleep(maxBackoff)
+		w.controller.gate.SetHaltsTried()
+		w.controller.gate.SetHaltsKnown(true)
+		time.Sleep(run.MaxBackoff)
 		settle(w)
 		if len(w.restarted()) != 1 {
 			t.Error("it did not restart")

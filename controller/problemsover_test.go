@@ -12,6 +12,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // Otherwise the last word on a workload would be wrong for as long as Events are kept.
@@ -21,10 +23,10 @@ func TestTheLastEventOnAWorkloadSaysThatWhatWasWrongIsOver(t *testing.T) {
 		begin, end func(*world)
 	}{
 		"too many references": {
-			reasonTooMany, func(w *world) { w.runsWith("a/web", references("web", 10_001)) }, func(w *world) { w.runsWith("a/web", []string{"c"}) },
+			events.TooMany, func(w *world) { w.runsWith("a/web", references("web", 10_001)) }, func(w *world) { w.runsWith("a/web", []string{"c"}) },
 		},
 		"a neighbour with too many": {
-			reasonTooMany, func(w *world) {
+			events.TooMany, func(w *world) {
 				w.runsWith("a/web", references("web", 9_990))
 				for i := range 10 {
 					w.runsWith(fmt.Sprint("a/other-", i), references("other", 9_900))
@@ -32,10 +34,10 @@ func TestTheLastEventOnAWorkloadSaysThatWhatWasWrongIsOver(t *testing.T) {
 			}, func(w *world) { w.removes("a/other-0") },
 		},
 		"a selector that is too long": {
-			reasonNotSupported, func(w *world) { w.selecting("a/web", 20_000) }, func(w *world) { w.selecting("a/web", 100) },
+			events.NotSupported, func(w *world) { w.selecting("a/web", 20_000) }, func(w *world) { w.selecting("a/web", 100) },
 		},
 		"a value that cannot be used": {
-			reasonInvalid, func(w *world) {
+			events.Invalid, func(w *world) {
 				w.changed("a/web", func(d *appsv1.Deployment) { d.Annotations[annotation.GracePeriodAnnotation] = "soon" })
 			}, func(w *world) {
 				w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.GracePeriodAnnotation) })
@@ -47,13 +49,13 @@ func TestTheLastEventOnAWorkloadSaysThatWhatWasWrongIsOver(t *testing.T) {
 			w.readsAgain()
 			recorder := record.NewFakeRecorder(1000)
 			w.controller.recordOwn(recorder)
-			w.controller.restarter.events = recorder
+			w.controller.restarter.Events = recorder
 			w.runsWith("a/web", []string{"c"})
 			told := func(eventType string, want int) {
 				t.Helper()
 				settle(w)
 				got := 0
-				for _, e := range eventsOf(recorder) {
+				for _, e := range objecttest.EventsOf(recorder) {
 					if strings.HasPrefix(e, eventType+" "+test.reason+" ") {
 						got++
 					} else if strings.Contains(e, " "+test.reason+" ") {

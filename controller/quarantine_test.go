@@ -19,7 +19,12 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/controllertest"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/judge"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -51,19 +56,19 @@ func newBombedController(t *testing.T, message, object string) (*Controller, *bo
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.restarter.knowsConfigs = func(string) bool { return true }
+	c.restarter.KnowsConfigs = func(string) bool { return true }
 	t.Cleanup(c.events.Shutdown)
 	return c, b, recorder, &log
 }
 
-func seenWorkload(name, version string) *workloadObservation {
+func seenWorkload(name, version string) *kinds.WorkloadObservation {
 	ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: name}
-	return &workloadObservation{ref: ref, choice: annotation.OptsIn, workload: &workload.Workload{Ref: ref, UID: "u", ResourceVersion: version, Room: 1000}}
+	return &kinds.WorkloadObservation{Ref: ref, Choice: annotation.OptsIn, Workload: &workload.Workload{Ref: ref, UID: "u", ResourceVersion: version, Room: 1000}}
 }
 
 func (c *Controller) requirePanics(t *testing.T, place quarantine.Place, want float64, detail string) {
 	t.Helper()
-	if got := testutil.ToFloat64(c.restarter.metrics.panics.WithLabelValues(string(place))); got != want {
+	if got := testutil.ToFloat64(c.restarter.Metrics.Panics.WithLabelValues(string(place))); got != want {
 		t.Errorf("%v panics are counted, want %v", got, want)
 	}
 	_, ready := c.Ready()
@@ -79,8 +84,8 @@ const leftAlone = "[!] 1 object left alone after an internal error: deployment/n
 func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "", "")
 	config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: "c"}
-	observed := func(value, version string) *observation {
-		o, err := reduce(&corev1.ConfigMap{
+	observed := func(value, version string) *kinds.Observation {
+		o, err := controllertest.Reduce(&corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "c", ResourceVersion: version}, Data: map[string]string{"a": value},
 		}, &optin.Rules{})
 		if err != nil {
@@ -89,30 +94,30 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 		return o
 	}
 	w := seenWorkload("web", "1")
-	w.workload.References = []template.Reference{{Config: config}}
-	c.intake.listConfigs(names.ConfigMap, "", []*observation{observed("1", "1")}, true)
+	w.Workload.References = []template.Reference{{Config: config}}
+	c.intake.ListConfigs(names.ConfigMap, "", []*kinds.Observation{observed("1", "1")}, true)
 	panics := func(list func()) {
-		if c.restarter.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: kindOfConfig(names.ConfigMap).kind()}, list) {
+		if c.restarter.Quarantine.Try(quarantine.Intake, quarantine.Object{Kind: kinds.KindOfConfig(names.ConfigMap).GVK()}, list) {
 			t.Fatal("the list does not panic")
 		}
 	}
-	bad := &observation{resourceVersion: "6"} // without a config
+	bad := &kinds.Observation{ResourceVersion: "6"} // without a config
 
 	panics(func() {
-		c.catalog.ListWorkloads(names.Deployment, "", []*workload.Workload{w.workload, nil}, 0, func(names.WorkloadRef) { c.intake.workloadChanged(w.workload) })
+		c.catalog.ListWorkloads(names.Deployment, "", []*workload.Workload{w.Workload, nil}, 0, func(names.WorkloadRef) { c.intake.WorkloadChanged(w.Workload) })
 	})
-	c.intake.observe(&observation{resourceVersion: "1", workload: w})
-	c.intake.listWorkloads(names.Deployment, "", []*observation{{workload: w}}, 0)
-	if !c.changes.HoldsAny(w.ref) {
+	c.intake.Observe(&kinds.Observation{ResourceVersion: "1", Workload: w})
+	c.intake.ListWorkloads(names.Deployment, "", []*kinds.Observation{{Workload: w}}, 0)
+	if !c.changes.HoldsAny(w.Ref) {
 		t.Error("a workload that was listed before the one that panics is never decided about")
 	}
-	c.changes.Forget(w.ref) // it was decided about
+	c.changes.Forget(w.Ref) // it was decided about
 
 	edited := observed("2", "5")
-	panics(func() { c.intake.listConfigs(names.ConfigMap, "", []*observation{edited, bad}, false) })
-	c.intake.observe(edited)
-	c.intake.listConfigs(names.ConfigMap, "", []*observation{edited}, false)
-	if !c.changes.HoldsAny(w.ref) {
+	panics(func() { c.intake.ListConfigs(names.ConfigMap, "", []*kinds.Observation{edited, bad}, false) })
+	c.intake.Observe(edited)
+	c.intake.ListConfigs(names.ConfigMap, "", []*kinds.Observation{edited}, false)
+	if !c.changes.HoldsAny(w.Ref) {
 		t.Error("the edit of a config that was listed before the one that panics wakes no workload")
 	}
 }
@@ -120,41 +125,41 @@ func TestTheChangesInAListThatPanicsAreNotLost(t *testing.T) {
 func TestOnlyAWorkloadWhoseDecisionPanicsIsLeftAlone(t *testing.T) {
 	c, b, recorder, log := newBombedController(t, "would record", "deployment/ns/bad")
 	for _, name := range []string{"bad", "good"} {
-		c.intake.observeWorkload(seenWorkload(name, "1"))
-		c.restarter.work(t.Context(), seenWorkload(name, "1").ref)
+		c.intake.ObserveWorkload(seenWorkload(name, "1"))
+		c.restarter.Work(t.Context(), seenWorkload(name, "1").Ref)
 	}
 	c.requirePanics(t, quarantine.Decision, 1, leftAlone)
-	if events := eventsOf(recorder); len(events) != 1 || !strings.HasPrefix(events[0], "Warning InternalError ") {
+	if events := objecttest.EventsOf(recorder); len(events) != 1 || !strings.HasPrefix(events[0], "Warning InternalError ") {
 		t.Errorf("events: %q", events)
 	}
 	if !strings.Contains(log.String(), `msg="would record" workload=deployment/ns/good`) || strings.Contains(log.String(), "canary") {
 		t.Errorf("the log:\n%s", log)
 	}
-	if due := c.restarter.queue.NextDue(); !due.IsZero() || c.restarter.queue.Len() > 0 {
+	if due := c.restarter.Queue.NextDue(); !due.IsZero() || c.restarter.Queue.Len() > 0 {
 		t.Errorf("it is tried again at %s", due)
 	}
 	b.object = "" // the next change brings it back
-	c.restarter.work(t.Context(), seenWorkload("bad", "1").ref)
+	c.restarter.Work(t.Context(), seenWorkload("bad", "1").Ref)
 	c.requirePanics(t, quarantine.Decision, 1, "")
 }
 
 func TestAWorkloadThatIsGoneIsNoLongerLeftAlone(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "would record", "deployment/ns/bad")
 	bad := seenWorkload("bad", "1")
-	c.intake.observeWorkload(bad)
-	c.restarter.work(t.Context(), bad.ref)
+	c.intake.ObserveWorkload(bad)
+	c.restarter.Work(t.Context(), bad.Ref)
 	c.requirePanics(t, quarantine.Decision, 1, leftAlone)
-	c.intake.forget(&observation{workload: bad})
+	c.intake.Forget(&kinds.Observation{Workload: bad})
 	c.requirePanics(t, quarantine.Decision, 1, "")
 }
 
 func TestAChangeThatCannotBeQueuedDoesNotHoldUpTheOthers(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "change is due", "deployment/ns/bad")
 	for _, name := range []string{"bad", "good"} {
-		ref := seenWorkload(name, "1").ref
-		c.due(observedChange{Workload: ref, Subject: ref})
+		ref := seenWorkload(name, "1").Ref
+		c.due(pending.ObservedChange{Workload: ref, Subject: ref})
 	}
-	if waiting := c.restarter.queue.Len(); waiting != 1 {
+	if waiting := c.restarter.Queue.Len(); waiting != 1 {
 		t.Errorf("%d workloads wait, want 1", waiting)
 	}
 	c.requirePanics(t, quarantine.Queue, 1, leftAlone)
@@ -163,22 +168,22 @@ func TestAChangeThatCannotBeQueuedDoesNotHoldUpTheOthers(t *testing.T) {
 func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 	c, _, recorder, _ := newBombedController(t, "", "")
 	bad := seenWorkload("bad", "1")
-	c.intake.observeWorkload(bad)
-	c.restarter.backlogs.noteDue(bad.ref, false, time.Unix(0, 0))
-	named := nameOfWorkload(bad.ref)
+	c.intake.ObserveWorkload(bad)
+	c.restarter.Backlogs.NoteDue(bad.Ref, false, time.Unix(0, 0))
+	named := kinds.NameOfWorkload(bad.Ref)
 	named.ResourceVersion = "2"
-	c.restarter.quarantine.Try(quarantine.Intake, named, func() { panic("canary") })
+	c.restarter.Quarantine.Try(quarantine.Intake, named, func() { panic("canary") })
 	c.requirePanics(t, quarantine.Intake, 1, leftAlone)
-	due, waits := c.restarter.backlogs.state(bad.ref)
-	if _, found := c.catalog.View(bad.ref); found || c.changes.Len() > 0 || due || waits {
+	due, waits := c.restarter.Backlogs.State(bad.Ref)
+	if _, found := c.catalog.View(bad.Ref); found || c.changes.Len() > 0 || due || waits {
 		t.Error("it is still known")
 	}
-	if events := eventsOf(recorder); len(events) != 1 {
+	if events := objecttest.EventsOf(recorder); len(events) != 1 {
 		t.Errorf("events: %q", events)
 	}
-	c.restarter.quarantine.Try(quarantine.Intake, quarantine.Object{Kind: named.Kind, Namespace: "ns", Name: "bad", ResourceVersion: "3"}, func() { c.intake.observeWorkload(bad) })
+	c.restarter.Quarantine.Try(quarantine.Intake, quarantine.Object{Kind: named.Kind, Namespace: "ns", Name: "bad", ResourceVersion: "3"}, func() { c.intake.ObserveWorkload(bad) })
 	c.requirePanics(t, quarantine.Intake, 1, "")
-	if !c.changes.Holds(bad.ref, bad.ref) {
+	if !c.changes.Holds(bad.Ref, bad.Ref) {
 		t.Error("it is not decided about when it has changed")
 	}
 }
@@ -187,8 +192,8 @@ func TestAWorkloadThatCannotBeTakenInIsForgottenUntilItCan(t *testing.T) {
 func TestTheChangesInAListAreQueuedExceptThoseThatPanic(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "workload changed", "deployment/ns/bad")
 	bad, good := seenWorkload("bad", "1"), seenWorkload("good", "1")
-	c.intake.listWorkloads(names.Deployment, "", []*observation{{workload: bad}, {workload: good}}, 0)
-	if c.changes.Holds(bad.ref, bad.ref) || !c.changes.Holds(good.ref, good.ref) {
+	c.intake.ListWorkloads(names.Deployment, "", []*kinds.Observation{{Workload: bad}, {Workload: good}}, 0)
+	if c.changes.Holds(bad.Ref, bad.Ref) || !c.changes.Holds(good.Ref, good.Ref) {
 		t.Error("what was good is not queued")
 	}
 	c.requirePanics(t, quarantine.Queue, 1, leftAlone)
@@ -201,11 +206,11 @@ func TestAHaltThatCannotBeLookedAtEndsNeitherTheProcessNorKeepsOtherHalts(t *tes
 	g := w.controller.gate
 	other := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "d"}
 	for _, config := range []names.ConfigRef{aConfig, other} {
-		g.restore(gate.Halt{ID: config.Name, Config: config, Content: "former"})
+		g.Restore(gate.Halt{ID: config.Name, Config: config, Content: "former"})
 	}
-	g.log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "restarts for a config are resumed", aConfig.String()})
-	w.controller.halts.endHalts()
-	if halts := g.activeHalts(); len(halts) > 0 {
+	g.Log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "restarts for a config are resumed", aConfig.String()})
+	w.controller.halts.EndHalts()
+	if halts := g.ActiveHalts(); len(halts) > 0 {
 		t.Errorf("there are still the halts %v", halts)
 	}
 	w.controller.requirePanics(t, quarantine.Delivery, 1, "[!] 1 object left alone")
@@ -214,9 +219,9 @@ func TestAHaltThatCannotBeLookedAtEndsNeitherTheProcessNorKeepsOtherHalts(t *tes
 func TestAWorkloadThatCannotBeJudgedDoesNotCountAsStale(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "", "")
 	bad := seenWorkload("bad", "1")
-	c.intake.observeWorkload(bad)
-	c.board.resting.history = nil // so that judging panics
-	if got := c.staleness.judge(bad.ref); got != fresh {
+	c.intake.ObserveWorkload(bad)
+	c.board.Resting.History = nil // so that judging panics
+	if got := c.staleness.Judge(bad.Ref); got != judge.Fresh {
 		t.Errorf("it is judged as %v", got)
 	}
 	c.requirePanics(t, quarantine.Metrics, 1, leftAlone)

@@ -14,7 +14,10 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -31,7 +34,7 @@ func (w *world) refusals() map[string]status.Entry {
 func TestARefusalIsAsOldAsItsFirstAttemptWhoeverHasTheTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one", "a/two")
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		w.edited("a/c", "2")
 		settle(w)
 		before := w.refusals()
@@ -40,7 +43,7 @@ func TestARefusalIsAsOldAsItsFirstAttemptWhoeverHasTheTurn(t *testing.T) {
 		}
 		w.answer = func(r *http.Request) (int, any) {
 			if r.Method == http.MethodPatch && strings.HasSuffix(r.URL.Path, "/one") {
-				w.controller.restarter.work(t.Context(), deploymentNamed("a/two"))
+				w.controller.restarter.Work(t.Context(), objecttest.DeploymentNamed("a/two"))
 				if e := w.refusals()["deployment/a/two"]; e.Reason != string(gate.SlowStart) || !e.Until.IsZero() {
 					t.Errorf("meanwhile: %+v", e)
 				}
@@ -91,14 +94,14 @@ func TestARefusalIsAsOldAsItsFirstAttemptWhateverIsNotKnownMeanwhile(t *testing.
 			settle(w)
 			return w.refusals()["deployment/a/web"]
 		}
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		w.edited("a/c", "2")
 		first := again()
-		w.controller.restarter.knowsConfigs = func(string) bool { return false }
-		if e := again(); e.Text != errConfigsUnknown.Error() || e.Error == "" || !e.Since.Equal(first.Since) {
+		w.controller.restarter.KnowsConfigs = func(string) bool { return false }
+		if e := again(); e.Text != failures.ErrConfigsUnknown.Error() || e.Error == "" || !e.Since.Equal(first.Since) {
 			t.Errorf("while not all is known: %+v, before: %+v", e, first)
 		}
-		w.controller.restarter.knowsConfigs = func(string) bool { return true }
+		w.controller.restarter.KnowsConfigs = func(string) bool { return true }
 		if e := again(); e.Text != "" || e.Attempts <= first.Attempts || !e.Since.Equal(first.Since) {
 			t.Errorf("when all is known again: %+v, before: %+v", e, first)
 		}
@@ -109,7 +112,7 @@ func TestARefusalIsAsOldAsItsFirstAttemptWhateverIsNotKnownMeanwhile(t *testing.
 func TestARestartThatPeopleHoldAfterItWasRefusedSaysOnlyThatItIsHeld(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web")
-		w.refuse, w.refusedWith = http.StatusForbidden, lackedPermission
+		w.refuse, w.refusedWith = http.StatusForbidden, objecttest.LackedPermission
 		w.edited("a/c", "2")
 		settle(w)
 		time.Sleep(time.Minute)
@@ -184,13 +187,13 @@ func TestARecordThatIsRefusedIsNoRestart(t *testing.T) {
 			settle(w)
 			time.Sleep(time.Minute)
 			w.edited("a/c", "1")
-			w.changed("a/web", removed)
+			w.changed("a/web", objecttest.Removed)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := gradual(t, "a/web")
-				w.refusedWith = lackedPermission
+				w.refusedWith = objecttest.LackedPermission
 				told := w.listens()
 				before(w)
 				changed := time.Now()
@@ -199,42 +202,19 @@ func TestARecordThatIsRefusedIsNoRestart(t *testing.T) {
 				settle(w)
 				w.judged(t)
 				e := w.refusals()["deployment/a/web"]
-				if !strings.HasPrefix(e.Error, errOnlyRecord.Error()) || e.Attempts < 2 || !e.Since.Equal(changed) {
+				if !strings.HasPrefix(e.Error, failures.ErrOnlyRecord.Error()) || e.Attempts < 2 || !e.Since.Equal(changed) {
 					t.Errorf("%+v, changed at %s", e, changed)
 				}
 				if gaps := w.controller.lostPermissions(""); len(gaps) != 1 || !strings.Contains(gaps[0].Text, "to write the records of workloads of the kind Deployment (waiting: 1), no pods of which wait") {
 					t.Errorf("%+v", gaps)
 				}
-				if events := told(reasonRestartFailed); len(events) == 0 || !strings.Contains(events[len(events)-1], errOnlyRecord.Error()) {
+				if events := told(events.RestartFailed); len(events) == 0 || !strings.Contains(events[len(events)-1], failures.ErrOnlyRecord.Error()) {
 					t.Errorf("%q", events)
 				}
-				if stale := w.controller.staleness.namespaces; len(stale) > 0 {
+				if stale := w.controller.staleness.Namespaces; len(stale) > 0 {
 					t.Errorf("stale: %v", stale)
 				}
 			})
 		})
 	}
-}
-
-func TestARefusedRestartThatIsOnlyToBeRecordedLaterHasALastWord(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		v := newContest(t, removed)
-		v.backoffLimit = time.Hour
-		v.fight(20)
-		v.backlogs.note(observedChange{Workload: web, Subject: web, Since: time.Now(), Due: time.Now(), Count: 1})
-		v.failed(web, refusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, lackedPermission))
-		if v.step() {
-			t.Fatal("the record is not put off")
-		}
-		v.undo = nil
-		time.Sleep(2 * time.Hour)
-		v.step()
-		var last string
-		for len(v.recorder.Events) > 0 {
-			last = <-v.recorder.Events
-		}
-		if last != "Normal RestartsResumed no restart is due any more, and nothing is left to apply" {
-			t.Errorf("the last word is %q", last)
-		}
-	})
 }

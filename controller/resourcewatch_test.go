@@ -23,51 +23,38 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
-	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/controllertest"
+	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // newIdleController returns a controller that talks to nobody, and its watches by
 // the names of their resources.
-func newIdleController(t testing.TB) (*Controller, map[string]*resourceWatch) {
+func newIdleController(t testing.TB) (*Controller, map[string]*intake.ResourceWatch) {
 	t.Helper()
 	c, err := New(Options{API: &rest.Config{Host: "http://127.0.0.1"}, GracePeriod: time.Hour, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(c.events.Shutdown)
-	watches := make(map[string]*resourceWatch)
-	for _, w := range c.watches.all {
+	watches := make(map[string]*intake.ResourceWatch)
+	for _, w := range c.watches.All {
 		watches[w.Status().Resource] = w
 	}
 	return c, watches
 }
 
-func mustReduce(t *testing.T, object any) *observation {
+func mustReduce(t *testing.T, object any) *kinds.Observation {
 	t.Helper()
-	o, err := reduce(object, &optin.Rules{})
+	o, err := controllertest.Reduce(object, &optin.Rules{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return o
 }
 
-// workloadOf reduces a workload, whether it opted in or not.
-func workloadOf(t *testing.T, object any) workload.Workload {
-	t.Helper()
-	for _, k := range workloadKinds {
-		if parts, isOne := k.parts(object); isOne {
-			w, err := workload.NewWorkload(k.workload, &parts)
-			if err != nil {
-				t.Fatal(err)
-			}
-			return w
-		}
-	}
-	t.Fatalf("%T is no workload", object)
-	return workload.Workload{}
-}
-
-func configMapWith(t *testing.T, value, resourceVersion string) *observation {
+func configMapWith(t *testing.T, value, resourceVersion string) *kinds.Observation {
 	t.Helper()
 	return mustReduce(t, &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{Namespace: "ns", Name: "a", ResourceVersion: resourceVersion},
@@ -79,7 +66,7 @@ func configMapWith(t *testing.T, value, resourceVersion string) *observation {
 // one of the workloads that use it.
 func TestTheFirstListOfConfigsIsNoChangeAndLaterOnesAre(t *testing.T) {
 	c, watches := newIdleController(t)
-	watches["deployments"].Replace([]*observation{mustReduce(t, &appsv1.Deployment{
+	watches["deployments"].Replace([]*kinds.Observation{mustReduce(t, &appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: "ns", Name: "web", ResourceVersion: "2", Annotations: map[string]string{annotation.EnabledAnnotation: annotation.Enabled},
 		},
@@ -89,16 +76,16 @@ func TestTheFirstListOfConfigsIsNoChangeAndLaterOnesAre(t *testing.T) {
 			}}}},
 		}}},
 	})}, "2")
-	watches["configmaps"].Replace([]*observation{configMapWith(t, "one", "1")}, "3")
-	requirePending(t, c, web.String())
-	watches["configmaps"].Replace([]*observation{configMapWith(t, "two", "4")}, "4")
-	requirePending(t, c, mapA.String(), web.String())
+	watches["configmaps"].Replace([]*kinds.Observation{configMapWith(t, "one", "1")}, "3")
+	requirePending(t, c, objecttest.Web.String())
+	watches["configmaps"].Replace([]*kinds.Observation{configMapWith(t, "two", "4")}, "4")
+	requirePending(t, c, objecttest.MapA.String(), objecttest.Web.String())
 }
 
 func requirePending(t *testing.T, c *Controller, want ...string) {
 	t.Helper()
 	var got []string
-	for _, waiting := range c.changes.pending {
+	for _, waiting := range c.changes.Pending {
 		for subject := range waiting {
 			got = append(got, subject.String())
 		}
@@ -113,12 +100,12 @@ func TestEachWatchCountsTheResourceVersionsThatItShows(t *testing.T) {
 	c, watches := newIdleController(t)
 	count := 0
 	w := watches["configmaps"]
-	w.versions.inc = func() { count++ }
-	w.Replace([]*observation{configMapWith(t, "one", "3"), configMapWith(t, "one", "2")}, "5")
+	w.Versions.Inc = func() { count++ }
+	w.Replace([]*kinds.Observation{configMapWith(t, "one", "3"), configMapWith(t, "one", "2")}, "5")
 	w.Observe(configMapWith(t, "two", "6"))
 	w.Observe(configMapWith(t, "two", "6")) // shown again
 	w.Forget(configMapWith(t, "two", "7"))
-	w.Replace([]*observation{configMapWith(t, "one", "7"), configMapWith(t, "one", "8")}, "9")
+	w.Replace([]*kinds.Observation{configMapWith(t, "one", "7"), configMapWith(t, "one", "8")}, "9")
 	w.Observe(configMapWith(t, "one", "8"))
 	if count != 5 {
 		t.Errorf("counted %d distinct versions, want 5", count)
@@ -131,8 +118,8 @@ func TestEachWatchCountsTheResourceVersionsThatItShows(t *testing.T) {
 // What a workload read before it opted in is its owner's own affair, also if the watch had a
 // gap when that happened.
 func TestAnEditFromBeforeTheOptInDoesNotCountAfterAListThatFollowsAGap(t *testing.T) {
-	deploymentWith := func(annotations map[string]string, resourceVersion string) *observation {
-		d := watched()
+	deploymentWith := func(annotations map[string]string, resourceVersion string) *kinds.Observation {
+		d := objecttest.Watched()
 		d.Annotations, d.ResourceVersion = annotations, resourceVersion
 		if annotations != nil {
 			d.ManagedFields = []metav1.ManagedFieldsEntry{{
@@ -143,16 +130,16 @@ func TestAnEditFromBeforeTheOptInDoesNotCountAfterAListThatFollowsAGap(t *testin
 		return mustReduce(t, &d)
 	}
 	c, watches := newIdleController(t)
-	settings := func(value string) *observation {
-		config := settingsOf(value)
-		return &observation{config: &config}
+	settings := func(value string) *kinds.Observation {
+		config := objecttest.SettingsOf(value)
+		return &kinds.Observation{Config: &config}
 	}
-	watches["configmaps"].Replace([]*observation{settings("v1")}, "1")
+	watches["configmaps"].Replace([]*kinds.Observation{settings("v1")}, "1")
 	watches["deployments"].Replace(nil, "1")
 	watches["configmaps"].Observe(settings("v2"))
 	watches["deployments"].Observe(deploymentWith(nil, "2"))
-	watches["deployments"].Replace([]*observation{deploymentWith(map[string]string{annotation.EnabledAnnotation: annotation.Enabled}, "3")}, "3")
-	view, _ := c.catalog.View(web)
+	watches["deployments"].Replace([]*kinds.Observation{deploymentWith(map[string]string{annotation.EnabledAnnotation: annotation.Enabled}, "3")}, "3")
+	view, _ := c.catalog.View(objecttest.Web)
 	if decision := decide.Decide(view); decision.Outcome != decide.RecordOnly {
 		t.Errorf("%s, because %s; want %s", decision.Outcome, decision.Reason, decide.RecordOnly)
 	}
@@ -166,8 +153,8 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one")
 		c, secrets := w.controller, w.watches["secrets"]
-		c.watches = &watches{[]*resourceWatch{secrets}}
-		c.restarter.knowsConfigs = c.watches.knowConfigs
+		c.watches = &intake.Watches{All: []*intake.ResourceWatch{secrets}}
+		c.restarter.KnowsConfigs = c.watches.KnowConfigs
 		var isGranted atomic.Bool
 		w.answer = func(r *http.Request) (int, any) {
 			query := r.URL.Query()
@@ -186,7 +173,7 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 			return http.StatusOK, corev1.SecretList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "SecretList"}, ListMeta: metav1.ListMeta{ResourceVersion: "1000"}}
 		}
 		go secrets.Run(t.Context())
-		go c.watches.goOnOnceListed(t.Context(), c.restarter.askUnknown)
+		go c.watches.GoOnOnceListed(t.Context(), c.restarter.AskUnknown)
 		w.edited("a/c", "2")
 		for range 600 {
 			time.Sleep(time.Second)
@@ -199,8 +186,8 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 		time.Sleep(time.Second)
 		settle(w)
 		if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
-			waits, _ := c.restarter.backlogs.of(deploymentNamed("a/one"))
-			t.Errorf("restarted %v a second after the list; the workload waits: %s", got, waits.failure.unknown)
+			waits, _ := c.restarter.Backlogs.Of(objecttest.DeploymentNamed("a/one"))
+			t.Errorf("restarted %v a second after the list; the workload waits: %s", got, waits.Failure.Unknown)
 		}
 	})
 }
@@ -213,7 +200,9 @@ func TestWhatDoesNotExistIsKnownWhileTheWatchIsBroken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t)
 		secrets := w.watches["secrets"]
-		known := func() bool { return (&watches{[]*resourceWatch{secrets}}).knowWhatExists(names.Secret, "a") }
+		known := func() bool {
+			return (&intake.Watches{All: []*intake.ResourceWatch{secrets}}).KnowWhatExists(names.Secret, "a")
+		}
 		var refusal atomic.Value
 		refusal.Store(apierrors.NewServiceUnavailable("").Status())
 		w.answer = func(r *http.Request) (int, any) {

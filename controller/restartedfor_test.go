@@ -9,6 +9,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 func TestTheRecordSaysWhatTheLastRestartWasForUntilThePodTemplateChanges(t *testing.T) {
@@ -18,7 +19,7 @@ func TestTheRecordSaysWhatTheLastRestartWasForUntilThePodTemplateChanges(t *test
 	})
 	restarted := func() []record.Restarted {
 		settle(w)
-		applied := w.controller.catalog.Workload(aWeb).Applied
+		applied := w.controller.catalog.Workload(objecttest.AWeb).Applied
 		if !applied.Trusted {
 			t.Fatalf("record %+v", applied)
 		}
@@ -39,7 +40,7 @@ func TestTheRecordSaysWhatTheLastRestartWasForUntilThePodTemplateChanges(t *test
 	expect("restarted", "k")
 	w.edited("a/later", "1")
 	expect("another config appeared", "k")
-	if recorded := w.controller.catalog.Workload(aWeb).Applied.Checksums; len(recorded) != 2 {
+	if recorded := w.controller.catalog.Workload(objecttest.AWeb).Applied.Checksums; len(recorded) != 2 {
 		t.Errorf("the config that appeared is not recorded: %v", recorded)
 	}
 	w.changed("a/web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2" })

@@ -13,7 +13,12 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/halts"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 )
 
 // halted returns a world in which the content 2 of a config has broken one Deployment and two others are held, and a
@@ -29,7 +34,7 @@ func halted(t *testing.T) (w *world, broken string, told func(reason string) []s
 	}
 	w.fails(t, broken)
 	settle(w)
-	if held := told(reasonHeld); len(held) != 2 {
+	if held := told(events.Held); len(held) != 2 {
 		t.Fatalf("held: %q", held)
 	}
 	w.eventsOf("")
@@ -48,7 +53,7 @@ func TestTheEndOfAHaltIsReportedOnTheConfigAndOnThoseThatWereHeld(t *testing.T) 
 		}, "its content has changed", ". None is due any more"},
 		"the workload runs": {func(t *testing.T, w *world, broken string) { w.delivers(t, broken) }, " runs after all", ""},
 		"a person": {func(_ *testing.T, w *world, _ string) {
-			w.annotate("a/c", annotation.ResumeAnnotation, w.controller.gate.activeHalts()[0].ID)
+			w.annotate("a/c", annotation.ResumeAnnotation, w.controller.gate.ActiveHalts()[0].ID)
 			w.show("configmaps", w.configMaps["a/c"])
 		}, "a person has set " + annotation.ResumeAnnotation + "=", ""},
 	} {
@@ -58,19 +63,19 @@ func TestTheEndOfAHaltIsReportedOnTheConfigAndOnThoseThatWereHeld(t *testing.T) 
 				test.end(t, w, broken)
 				time.Sleep(time.Second)
 				settle(w)
-				if events := w.eventsOf(reasonResumed); len(events) != 1 || !strings.HasPrefix(events[0], "resumed: ") || !strings.Contains(events[0], test.why) {
+				if events := w.eventsOf(events.Resumed); len(events) != 1 || !strings.HasPrefix(events[0], "resumed: ") || !strings.Contains(events[0], test.why) {
 					t.Errorf("on the config: %q", events)
 				}
-				events := told(reasonResumed)
+				recorder := told(events.Resumed)
 				isWrong := func(e string) bool {
 					return !strings.HasPrefix(e, "restart is no longer held by a halt: restarts for configmap/c are resumed, because ") ||
 						!strings.Contains(e, test.why) || !strings.HasSuffix(e, test.rest)
 				}
-				if len(events) != 2 || slices.ContainsFunc(events, isWrong) {
-					t.Errorf("on the workloads: %q", events)
+				if len(recorder) != 2 || slices.ContainsFunc(recorder, isWrong) {
+					t.Errorf("on the workloads: %q", recorder)
 				}
 				settle(w)
-				if events := append(told(reasonResumed), w.eventsOf(reasonResumed)...); len(events) > 0 {
+				if events := append(told(events.Resumed), w.eventsOf(events.Resumed)...); len(events) > 0 {
 					t.Errorf("again: %q", events)
 				}
 			})
@@ -88,7 +93,7 @@ func TestNobodyHearsThatAHaltIsOverWhileItIsNot(t *testing.T) {
 		}
 		time.Sleep(time.Second)
 		settle(w)
-		if events := told(reasonResumed); len(events) > 0 {
+		if events := told(events.Resumed); len(events) > 0 {
 			t.Errorf("on the workloads: %q", events)
 		}
 	})
@@ -101,13 +106,13 @@ func TestARestartThatWasHeldAndIsNotDueAnyMoreIsReported(t *testing.T) {
 		w.changed("a/one", holdIt)
 		w.edited("a/c", "2")
 		settle(w)
-		if held := told(reasonHeld); len(held) != 1 {
+		if held := told(events.Held); len(held) != 1 {
 			t.Fatalf("held: %q", held)
 		}
 		w.edited("a/c", "1")
 		time.Sleep(time.Second)
 		settle(w)
-		if events := told(reasonResumed); len(events) != 1 || events[0] != "restart is no longer held by a hold. None is due any more" {
+		if events := told(events.Resumed); len(events) != 1 || events[0] != "restart is no longer held by a hold. None is due any more" {
 			t.Errorf("resumed: %q", events)
 		}
 	})
@@ -116,18 +121,18 @@ func TestARestartThatWasHeldAndIsNotDueAnyMoreIsReported(t *testing.T) {
 func TestAHaltOfAFormerLeaderEndsOnlyWhenTheWorkloadsAreKnownThatGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")
-		server := &haltServer{}
+		server := &objecttest.HaltServer{}
 		data := w.formerHalt(t)
 		w.edited("a/c", "2")
 		var knows atomic.Bool
-		w.controller.gate.knowsWorkloads = func(string) bool { return knows.Load() }
+		w.controller.gate.KnowsWorkloads = func(string) bool { return knows.Load() }
 		pass := w.takeOver(t, server, data)
 		pass(5 * time.Second)
 		w.requireHalts(t, server, "former")
 		knows.Store(true)
-		pass(2 * haltsPeriod)
+		pass(2 * halts.Period)
 		w.requireHalts(t, server)
-		if events := w.eventsOf(reasonResumed); len(events) != 1 || events[0] != "resumed: its content has changed" {
+		if events := w.eventsOf(events.Resumed); len(events) != 1 || events[0] != "resumed: its content has changed" {
 			t.Errorf("on the config: %q", events)
 		}
 	})
@@ -144,19 +149,19 @@ func TestAWorkloadThatHadFailedSaysOnceThatItRunsAgain(t *testing.T) {
 				time.Sleep(time.Second)
 				settle(w)
 			}
-			if early := told(reasonRecovered); len(early) > 0 {
+			if early := told(events.Recovered); len(early) > 0 {
 				t.Errorf("before it runs: %q", early)
 			}
 			w.delivers(t, broken)
 			settle(w)
-			if events := told(reasonRecovered); len(events) != 1 || !strings.HasPrefix(events[0], want) {
+			if events := told(events.Recovered); len(events) != 1 || !strings.HasPrefix(events[0], want) {
 				t.Errorf("with the content %s: %q", content, events)
 			}
 			for _, name := range w.restarted() {
 				w.delivers(t, name)
 			}
 			settle(w)
-			if events := told(reasonRecovered); len(events) > 0 {
+			if events := told(events.Recovered); len(events) > 0 {
 				t.Errorf("again, or of others: %q", events)
 			}
 		})
@@ -169,9 +174,9 @@ func TestAWorkloadWhoseFailureIsNoLongerFollowedSaysThatItRunsAgain(t *testing.T
 	synctest.Test(t, func(t *testing.T) {
 		w, broken, told := halted(t)
 		d := w.controller.deliveries
-		d.finish(deploymentNamed(broken), d.of(deploymentNamed(broken)))
-		for i := range 2 * maxHistory {
-			d.history.begin(deploymentNamed(fmt.Sprintf("b/other-%d", i)), "id", "", time.Now())
+		d.Finish(objecttest.DeploymentNamed(broken), d.Of(objecttest.DeploymentNamed(broken)))
+		for i := range 2 * follow.MaxHistory {
+			d.History.Begin(objecttest.DeploymentNamed(fmt.Sprintf("b/other-%d", i)), "id", "", time.Now())
 		}
 		w.changed(broken, wholeStatus)
 		w.edited("a/c", "3")
@@ -179,11 +184,11 @@ func TestAWorkloadWhoseFailureIsNoLongerFollowedSaysThatItRunsAgain(t *testing.T
 		settle(w)
 		w.delivers(t, broken)
 		settle(w)
-		if events := told(reasonRecovered); len(events) != 1 || !strings.HasPrefix(events[0], "runs again, ") {
+		if events := told(events.Recovered); len(events) != 1 || !strings.HasPrefix(events[0], "runs again, ") {
 			t.Errorf("%q", events)
 		}
-		if len(d.unmended) > 0 {
-			t.Errorf("left: %v", d.unmended)
+		if len(d.Unmended) > 0 {
+			t.Errorf("left: %v", d.Unmended)
 		}
 	})
 }
@@ -191,11 +196,11 @@ func TestAWorkloadWhoseFailureIsNoLongerFollowedSaysThatItRunsAgain(t *testing.T
 func TestAFailureIsForgottenWithItsWorkload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w, broken, _ := halted(t)
-		d, ref := w.controller.deliveries, deploymentNamed(broken)
-		w.controller.intake.forgetWorkload(ref)
-		d.noteFailed(ref) // by a worker that does not know that yet
-		if len(d.unmended) > 0 {
-			t.Errorf("left: %v", d.unmended)
+		d, ref := w.controller.deliveries, objecttest.DeploymentNamed(broken)
+		w.controller.intake.ForgetWorkload(ref)
+		d.NoteFailed(ref) // by a worker that does not know that yet
+		if len(d.Unmended) > 0 {
+			t.Errorf("left: %v", d.Unmended)
 		}
 	})
 }
@@ -215,18 +220,18 @@ func TestTheEndOfAHoldOrAnAbsenceIsReportedOnceToThoseWhoHeardOfIt(t *testing.T)
 		hold(w, "approval") // in place of that of the workload
 		time.Sleep(time.Second)
 		settle(w)
-		if held, ended := told(reasonHeld), told(reasonResumed); len(held) != 1 || len(ended) > 0 {
+		if held, ended := told(events.Held), told(events.Resumed); len(held) != 1 || len(ended) > 0 {
 			t.Errorf("held: %q, no longer: %q", held, ended)
 		}
 		delete(w.configMaps["a/c"].Annotations, annotation.HoldAnnotation)
 		w.show("configmaps", w.configMaps["a/c"])
 		time.Sleep(time.Second)
 		settle(w)
-		if ended := told(reasonResumed); !slices.Equal(ended, []string{"restart is no longer held by a hold"}) || len(w.restarted()) != 1 {
+		if ended := told(events.Resumed); !slices.Equal(ended, []string{"restart is no longer held by a hold"}) || len(w.restarted()) != 1 {
 			t.Errorf("no longer held: %q", ended)
 		}
 		settle(w)
-		if ended := told(reasonResumed); len(ended) > 0 {
+		if ended := told(events.Resumed); len(ended) > 0 {
 			t.Errorf("again: %q", ended)
 		}
 	})
@@ -238,21 +243,21 @@ func TestTheEndOfAHaltIsToldOfTheLastOne(t *testing.T) {
 	answer := func(name string) gate.Answer {
 		return gate.Answer{Reason: gate.Halted, Halt: &gate.Halt{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: name}}}
 	}
-	b := newBacklogs()
-	b.note(observedChange{Workload: web, Since: now, Due: now, Count: 1})
-	b.putOff(web, nil, answer("first"), now)
-	if _, isNews := b.putOff(web, nil, answer("second"), later); isNews {
+	b := pending.NewBacklogs()
+	b.Note(pending.ObservedChange{Workload: objecttest.Web, Since: now, Due: now, Count: 1})
+	b.PutOff(objecttest.Web, nil, answer("first"), now)
+	if _, isNews := b.PutOff(objecttest.Web, nil, answer("second"), later); isNews {
 		t.Error("the second halt is told at once")
 	}
 	for _, reason := range []gate.Reason{gate.Hold, gate.Halted} {
-		if _, hasEnded := b.takeEnded(web, reason); hasEnded {
+		if _, hasEnded := b.TakeEnded(objecttest.Web, reason); hasEnded {
 			t.Errorf("it ends with the answer %s", reason)
 		}
 	}
-	if told, hasEnded := b.takeEnded(web, gate.Window); !hasEnded || told.on.Name != "second" {
+	if told, hasEnded := b.TakeEnded(objecttest.Web, gate.Window); !hasEnded || told.On.Name != "second" {
 		t.Errorf("%t: %v", hasEnded, told)
 	}
-	if _, hasEnded := b.takeEnded(web, ""); hasEnded {
+	if _, hasEnded := b.TakeEnded(objecttest.Web, ""); hasEnded {
 		t.Error("it ends twice")
 	}
 }
@@ -271,15 +276,15 @@ func TestAWorkloadThatRanAgainByItselfSaysNothingOfItAtTheNextRestart(t *testing
 		}
 		edit("2")
 		w.fails(t, "a/web")
-		if failed := told(reasonNotDelivered); len(failed) != 1 {
+		if failed := told(events.NotDelivered); len(failed) != 1 {
 			t.Fatalf("failed: %q", failed)
 		}
 		w.delivers(t, "a/web")
-		told(reasonRestarting)
+		told(events.Restarting)
 		edit("3")
 		w.delivers(t, "a/web")
 		settle(w)
-		if restarts, recovered := told(reasonRestarting), told(reasonRecovered); len(restarts) == 0 || len(recovered) > 0 {
+		if restarts, recovered := told(events.Restarting), told(events.Recovered); len(restarts) == 0 || len(recovered) > 0 {
 			t.Errorf("restarts: %q, recovered: %q", restarts, recovered)
 		}
 	})
@@ -293,13 +298,13 @@ func TestTheEndOfAWrongMethodIsNotCalledThatOfAHold(t *testing.T) {
 		w.edited("a/c", "2")
 		settle(w)
 		const why = "the annotation com.xing.deployment-restart.method cannot be read: \"evikt\""
-		if held := told(reasonHeld); len(held) != 1 || !strings.HasPrefix(held[0], "restart is held: "+why) {
+		if held := told(events.Held); len(held) != 1 || !strings.HasPrefix(held[0], "restart is held: "+why) {
 			t.Fatalf("held: %q", held)
 		}
 		w.changed("a/one", func(d *appsv1.Deployment) { delete(d.Annotations, annotation.MethodAnnotation) })
 		time.Sleep(time.Second)
 		settle(w)
-		if ended := told(reasonResumed); !slices.Equal(ended, []string{"restart is no longer held for this reason: " + why}) || len(w.restarted()) != 1 {
+		if ended := told(events.Resumed); !slices.Equal(ended, []string{"restart is no longer held for this reason: " + why}) || len(w.restarted()) != 1 {
 			t.Errorf("no longer held: %q", ended)
 		}
 	})

@@ -12,6 +12,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 var alsoFlags = map[string]string{annotation.AlsoAnnotation: "configmap/others/flags"}
@@ -69,7 +70,7 @@ func TestAListShowsWithWhomAConfigIsShared(t *testing.T) {
 	w.shared("3", "a")
 	w.configMaps["others/flags"].Annotations = nil
 	list(w, "configmaps", w.configMaps)
-	if waiting := w.controller.changes.Configs(deploymentNamed("a/web")); len(waiting) > 0 {
+	if waiting := w.controller.changes.Configs(objecttest.DeploymentNamed("a/web")); len(waiting) > 0 {
 		t.Errorf("%v waits, although it is no longer shared", waiting)
 	}
 }
@@ -94,14 +95,14 @@ func TestAFailureOfAReaderStaysInItsNamespace(t *testing.T) {
 	w.requireRestarted(t, "slowly, in each namespace", first, "b/web", "others/web")
 	w.fails(t, first)
 	settle(w)
-	halted := w.controller.gate.activeHalts()
+	halted := w.controller.gate.ActiveHalts()
 	if here := (names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "others/flags"}); len(halted) != 1 || halted[0].Config != here {
 		t.Fatalf("halted: %+v", halted)
 	}
-	if waiting := w.controller.gate.ledger.Waiting(); waiting[gate.Halted]+waiting[gate.SlowStart] == 0 {
+	if waiting := w.controller.gate.Ledger.Waiting(); waiting[gate.Halted]+waiting[gate.SlowStart] == 0 {
 		t.Errorf("nobody waits: %v", waiting)
 	}
-	if events := w.controller.reports.take(); len(events) > 0 {
+	if events := w.controller.reports.Take(); len(events) > 0 {
 		t.Errorf("its owner is told %+v", events)
 	}
 	if !strings.Contains(log.String(), "configmap/a/others/flags") {
@@ -165,7 +166,7 @@ func TestNamingConfigsOfANamespaceThatIsNotWatchedIsAProblem(t *testing.T) {
 		t.Errorf("mistakes: %+v", explained.Mistakes)
 	}
 	named := newWorldOf(t, Options{Namespaces: []string{"a", "others"}}).controller.restarter
-	if named.watches("b") || !named.watches("a") {
+	if named.Watches("b") || !named.Watches("a") {
 		t.Error("another namespace is watched than those of the options")
 	}
 }
@@ -175,9 +176,9 @@ func TestAWorkloadWaitsForTheConfigsOfOtherNamespaces(t *testing.T) {
 	w := ruled(t, optin.Rules{})
 	w.runs("a/web", alsoFlags)
 	w.runs("b/web", nil, "c")
-	w.controller.restarter.knowsConfigs = func(namespace string) bool { return namespace != "others" }
+	w.controller.restarter.KnowsConfigs = func(namespace string) bool { return namespace != "others" }
 	for name, want := range map[string]bool{"a/web": false, "b/web": true} {
-		if got := w.controller.restarter.knowsConfigsOf(deploymentNamed(name)); got != want {
+		if got := w.controller.restarter.KnowsConfigsOf(objecttest.DeploymentNamed(name)); got != want {
 			t.Errorf("%s: %t", name, got)
 		}
 	}
@@ -186,17 +187,17 @@ func TestAWorkloadWaitsForTheConfigsOfOtherNamespaces(t *testing.T) {
 func TestAWorkloadIsDecidedAboutOnceTheConfigsOfAnotherNamespaceAreListed(t *testing.T) {
 	w := ruled(t, optin.Rules{})
 	knowsAll := false
-	w.controller.restarter.knowsConfigs = func(namespace string) bool { return knowsAll || namespace != "others" }
+	w.controller.restarter.KnowsConfigs = func(namespace string) bool { return knowsAll || namespace != "others" }
 	w.runs("a/web", alsoFlags)
 	settle(w)
-	waits := func() bool { return w.controller.restarter.isUndecided(deploymentNamed("a/web")) }
+	waits := func() bool { return w.controller.restarter.IsUndecided(objecttest.DeploymentNamed("a/web")) }
 	knowsAll = true
 	for _, listed := range []map[string]bool{{}, {"b": true}} {
-		if w.controller.restarter.askUnknown(listed); w.work() || !waits() {
+		if w.controller.restarter.AskUnknown(listed); w.work() || !waits() {
 			t.Errorf("decided after a list of %v", listed)
 		}
 	}
-	w.controller.restarter.askUnknown(map[string]bool{"others": true})
+	w.controller.restarter.AskUnknown(map[string]bool{"others": true})
 	settle(w)
 	if waits() {
 		t.Error("not decided")

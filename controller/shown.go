@@ -8,7 +8,7 @@ import (
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
-// What the controller shows; see [board].
+// What the controller shows; see [show.Board].
 
 // Leads reports whether this process acts.
 func (c *Controller) Leads() bool { return c.board.Leads() }
@@ -46,7 +46,7 @@ func (c *Controller) ExplainConfig(name string, now time.Time) *status.Config {
 // MistakeOn returns what a person has got wrong on an object with a name such as "deployment/namespace/name", nil if nothing is
 // known of it.
 func (c *Controller) MistakeOn(name string) *status.Mistake {
-	return c.intake.mistakes.OnWorkload(name)
+	return c.intake.Mistakes.OnWorkload(name)
 }
 
 // Describe implements prometheus.Collector.

@@ -1,20 +1,19 @@
 package controller
 
 import (
-	"context"
-	"fmt"
 	"maps"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/judge"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
 
@@ -22,17 +21,9 @@ import (
 func countStale(c *Controller) map[string]float64 {
 	counts := map[string]float64{series.Other: 0}
 	for _, ref := range c.catalog.Workloads() {
-		if c.staleness.judge(ref) != fresh {
+		if c.staleness.Judge(ref) != judge.Fresh {
 			counts[ref.Namespace]++
 		}
-	}
-	return counts
-}
-
-func counted(samples []series.Sample) map[string]float64 {
-	counts := make(map[string]float64, len(samples))
-	for _, s := range samples {
-		counts[s.Label] = s.Value
 	}
 	return counts
 }
@@ -129,7 +120,7 @@ func (h history) decide() {
 
 func (h history) retry() {
 	namespace := rapid.SampledFrom([]string{"one", "two"}).Draw(h.T, "namespace")
-	h.controller.restarter.queue.Add(names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: "web"}, names.ConfigRef{})
+	h.controller.restarter.Queue.Add(names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: "web"}, names.ConfigRef{})
 }
 
 // begin makes workloads that are recorded.
@@ -150,26 +141,26 @@ func (h history) begin() {
 }
 
 // requireCounts compares what is counted with what there is to count.
-func (h history) requireCounts(seen map[verdict]int) {
+func (h history) requireCounts(seen map[judge.Verdict]int) {
 	c := h.controller
-	if diff := cmp.Diff(countStale(c), counted(c.staleness.samples())); diff != "" {
+	if diff := cmp.Diff(countStale(c), objecttest.Counted(c.staleness.Samples())); diff != "" {
 		h.Errorf("stale workloads (-all +counted):\n%s", diff)
 	}
 	for _, ref := range c.catalog.Workloads() {
-		v := c.staleness.judge(ref)
-		if since, found := c.staleness.stale[ref]; found != (v != fresh) || found && (v == forgotten) == since.IsZero() {
+		v := c.staleness.Judge(ref)
+		if since, found := c.staleness.Stale[ref]; found != (v != judge.Fresh) || found && (v == judge.Forgotten) == since.IsZero() {
 			h.Errorf("%s is counted (%t, %s) unlike the verdict %d", ref, found, since, v)
 		}
 		seen[v]++
 		view, _ := c.catalog.View(ref)
-		if d := h.deployments[ref.Namespace+"/"+ref.Name]; v == forgotten && d != nil && d.UID == view.Workload.UID {
+		if d := h.deployments[ref.Namespace+"/"+ref.Name]; v == judge.Forgotten && d != nil && d.UID == view.Workload.UID {
 			h.Errorf("%s runs with an earlier content, and nothing is under way for it", ref) // nor is it gone
 		}
 	}
 }
 
 func TestStaleWorkloadsAreCountedLikeByLookingAtAllOfThem(t *testing.T) {
-	seen := make(map[verdict]int)
+	seen := make(map[judge.Verdict]int)
 	rapid.Check(t, func(rt *rapid.T) {
 		w := newWorld(t)
 		h := history{rt, w}
@@ -188,17 +179,17 @@ func TestStaleWorkloadsAreCountedLikeByLookingAtAllOfThem(t *testing.T) {
 			"decide":             func(*rapid.T) { h.decide() },
 			"retry":              func(*rapid.T) { h.retry() },
 			"lead":               func(*rapid.T) { w.controller.beginToLead() },
-			"know the key":       func(*rapid.T) { w.controller.useKey(newKey()) },
+			"know the key":       func(*rapid.T) { w.controller.useKey(store.NewKey()) },
 			"": func(*rapid.T) {
 				if rapid.IntRange(0, 2).Draw(rt, "count") == 0 {
 					return // so that several notes are judged at once
 				}
-				w.controller.staleness.update(t.Context(), time.Hour)
+				w.controller.staleness.Update(t.Context(), time.Hour)
 				h.requireCounts(seen)
 			},
 		})
 	})
-	if seen[fresh] == 0 || seen[stale] == 0 {
+	if seen[judge.Fresh] == 0 || seen[judge.Stale] == 0 {
 		t.Errorf("the histories had verdicts %v, want more than one", seen)
 	}
 }
@@ -225,90 +216,22 @@ func TestAStaleWorkloadThatNothingIsUnderWayForCountsAsOverdue(t *testing.T) {
 	c := w.controller
 	require := func(when string, isForgotten bool) {
 		t.Helper()
-		c.staleness.update(t.Context(), time.Hour)
-		if stale := counted(c.staleness.samples())["ns"]; stale != 1 {
+		c.staleness.Update(t.Context(), time.Hour)
+		if stale := objecttest.Counted(c.staleness.Samples())["ns"]; stale != 1 {
 			t.Errorf("%s: %v stale workloads", when, stale)
 		}
 		waits := make(map[string]time.Duration)
-		c.staleness.addForgotten(waits, time.Now().Add(time.Hour))
+		c.staleness.AddForgotten(waits, time.Now().Add(time.Hour))
 		if wait, found := waits["ns"]; found != isForgotten || found && (wait < time.Hour || wait > 2*time.Hour) {
 			t.Errorf("%s: overdue for %s", when, wait)
 		}
 	}
 	require("within the grace period", false)
 	changes := w.takeChanges()
-	c.staleness.noteWorkload(web)
+	c.staleness.NoteWorkload(objecttest.Web)
 	require("on a standby", false)
 	c.beginToLead()
 	require("on a leader that has lost the change", true)
 	c.due(changes[0])
 	require("when a worker is to look at it", false)
-}
-
-func TestANamespaceKeepsItsSeriesWhileItHasStaleWorkloads(t *testing.T) {
-	s, now := newStaleness(newUnjudged(), catalog.New(), nil), time.Now()
-	put := func(i int, v verdict) {
-		s.put(names.WorkloadRef{Kind: names.Deployment, Namespace: fmt.Sprintf("namespace-%03d", i), Name: "web"}, v, now)
-	}
-	put(999, stale)
-	for i := range 100 {
-		now = now.Add(time.Second)
-		put(i, stale)
-	}
-	counts := counted(s.samples())
-	if len(counts) != namedNamespaces+1 || counts["namespace-999"] != 1 || counts[series.Other] != 101-namedNamespaces {
-		t.Errorf("counts %v", counts)
-	}
-	for i := range 100 {
-		put(i, fresh)
-	}
-	if diff := cmp.Diff(map[string]float64{"namespace-999": 1, series.Other: 0}, counted(s.samples())); diff != "" {
-		t.Errorf("counts (-want +got):\n%s", diff)
-	}
-}
-
-// However often a workload changes, it is judged once a second, and once at once.
-func TestAWorkloadIsJudgedOnceASecond(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		judged := 0
-		s := newStaleness(newUnjudged(), catalog.New(), func(names.WorkloadRef) verdict { judged++; return stale })
-		ctx, stop := context.WithCancel(t.Context())
-		go s.run(ctx)
-		for range 30 {
-			s.noteWorkload(web)
-			time.Sleep(100 * time.Millisecond)
-		}
-		time.Sleep(time.Second)
-		synctest.Wait() // and what it has counted is to be seen
-		if judged != 4 {
-			t.Errorf("judged %d times within four seconds", judged)
-		}
-		stop()
-		synctest.Wait()
-	})
-}
-
-// A slow round is followed by a long pause, and what is noted meanwhile is judged after it.
-func TestJudgingLeavesTheProcessorToOthers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var judged []time.Duration
-		start := time.Now()
-		s := newStaleness(newUnjudged(), catalog.New(), func(names.WorkloadRef) verdict {
-			judged = append(judged, time.Since(start))
-			time.Sleep(2 * time.Second)
-			return stale
-		})
-		ctx, stop := context.WithCancel(t.Context())
-		go s.run(ctx)
-		s.noteWorkload(web)
-		synctest.Wait()
-		s.noteWorkload(web)
-		time.Sleep(time.Minute)
-		synctest.Wait() // and what it has noted is to be seen
-		if diff := cmp.Diff([]time.Duration{0, 22 * time.Second}, judged); diff != "" {
-			t.Errorf("judged (-want +got):\n%s", diff)
-		}
-		stop()
-		synctest.Wait()
-	})
 }

@@ -8,6 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 )
 
 // standby is a world with a workload, nothing of whose changes is taken from the queue.
@@ -36,11 +38,11 @@ func (s standby) configMap(name, value string) *corev1.ConfigMap {
 func (s standby) requireWaiting(when string, configs ...string) {
 	s.Helper()
 	queue := s.controller.changes
-	if got := queue.Len(); got != len(configs)+1 || queue.order.Len() != got {
+	if got := queue.Len(); got != len(configs)+1 || queue.Order.Len() != got {
 		s.Fatalf("%s: changes of %d subjects wait, want the workload's own and those of %d configs", when, got, len(configs))
 	}
 	for _, name := range configs {
-		if !queue.Holds(web, names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: name}) {
+		if !queue.Holds(objecttest.Web, names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: name}) {
 			s.Fatalf("%s: no change of %s waits", when, name)
 		}
 	}
@@ -99,18 +101,18 @@ func TestAWorkloadThatWaitedForAConfigWhichIsGoneIsDecidedAbout(t *testing.T) {
 	s := newStandby(t)
 	s.reads("a")
 	s.show("configmaps", s.configMap("a", "x"))
-	own := observedChange{Workload: web, Subject: web, Since: time.Now(), Count: 1}
-	s.controller.changes.Forget(web)
+	own := pending.ObservedChange{Workload: objecttest.Web, Subject: objecttest.Web, Since: time.Now(), Count: 1}
+	s.controller.changes.Forget(objecttest.Web)
 	s.show("configmaps", s.configMap("a", "y"))
 	s.controller.due(own)
-	if s.controller.restarter.queue.Len() != 0 {
+	if s.controller.restarter.Queue.Len() != 0 {
 		t.Fatal("it does not wait for the change of the config")
 	}
 	s.hide("configmaps", s.configMap("a", "y"))
 	for _, change := range s.takeChanges() {
 		s.controller.due(change)
 	}
-	if s.controller.restarter.queue.Len() != 1 {
+	if s.controller.restarter.Queue.Len() != 1 {
 		t.Error("it is forgotten")
 	}
 }

@@ -10,6 +10,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -33,14 +35,14 @@ func TestTheStatusSaysWhyAttemptsFailAndWhenTheNextFollows(t *testing.T) {
 		t.Errorf("explained: %+v", got.Entry)
 	}
 
-	w.controller.restarter.queue.Add(deploymentNamed("a/one"), names.ConfigRef{})
+	w.controller.restarter.Queue.Add(objecttest.DeploymentNamed("a/one"), names.ConfigRef{})
 	settle(w)
 	if again := w.overview().Retrying.Items[0]; again.Attempts != e.Attempts+1 || !again.Since.Equal(e.Since) {
 		t.Errorf("after another attempt: %+v", again)
 	}
 
 	w.refuse = 0
-	w.controller.restarter.queue.Add(deploymentNamed("a/one"), names.ConfigRef{})
+	w.controller.restarter.Queue.Add(objecttest.DeploymentNamed("a/one"), names.ConfigRef{})
 	settle(w)
 	if o := w.overview(); o.Retrying.Total != 0 || o.Rolling.Total != 1 {
 		t.Errorf("after a success: %+v, %+v", o.Retrying, o.Rolling)
@@ -49,14 +51,14 @@ func TestTheStatusSaysWhyAttemptsFailAndWhenTheNextFollows(t *testing.T) {
 
 func TestTheStatusSaysWhatADecisionWaitsFor(t *testing.T) {
 	w := gradual(t, "a/one")
-	w.controller.restarter.knowsConfigs = func(string) bool { return false }
+	w.controller.restarter.KnowsConfigs = func(string) bool { return false }
 	w.edited("a/c", "2")
 	settle(w)
 	o := w.overview()
 	if o.Waiting.Total != 1 || o.Retrying.Total != 0 {
 		t.Fatalf("waiting: %+v, retrying: %+v", o.Waiting, o.Retrying)
 	}
-	if e := o.Waiting.Items[0]; e.State != status.Deciding || e.Text != errConfigsUnknown.Error() || e.Error != "" {
+	if e := o.Waiting.Items[0]; e.State != status.Deciding || e.Text != failures.ErrConfigsUnknown.Error() || e.Error != "" {
 		t.Errorf("waiting: %+v", e)
 	}
 }

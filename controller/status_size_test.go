@@ -15,7 +15,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/show"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/internal/statuspage"
 )
@@ -29,11 +32,11 @@ func statusOfMany(t testing.TB, count int) http.Handler {
 	for i := range count {
 		name := fmt.Sprintf("a/web-%05d", i)
 		w.show("deployments", w.deployment(name, "c"))
-		c.deliveries.history.begin(deploymentNamed(name), "id", strings.Repeat("x", longestWhy), time.Now())
-		ref, since := deploymentNamed(name), time.Now().Add(-time.Duration(i)*time.Second) // the worst order
-		c.restarter.backlogs.putOff(ref, decision.Causes, gate.Answer{Reason: gate.Reasons[i%len(gate.Reasons)], Text: "an incident"}, since)
-		c.deliveries.rolling[ref] = &rollingRestart{began: since, decision: decision, hasFailed: i%2 == 0}
-		c.gate.ask(&gate.Request{Workload: ref, Standing: gate.Well, Causes: []gate.Cause{{
+		c.deliveries.History.Begin(objecttest.DeploymentNamed(name), "id", strings.Repeat("x", follow.LongestWhy), time.Now())
+		ref, since := objecttest.DeploymentNamed(name), time.Now().Add(-time.Duration(i)*time.Second) // the worst order
+		c.restarter.Backlogs.PutOff(ref, decision.Causes, gate.Answer{Reason: gate.Reasons[i%len(gate.Reasons)], Text: "an incident"}, since)
+		c.deliveries.Rolling[ref] = &follow.RollingRestart{Began: since, Decision: decision, HasFailed: i%2 == 0}
+		c.gate.Ask(&gate.Request{Workload: ref, Standing: gate.Well, Causes: []gate.Cause{{
 			Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprintf("c-%05d", i)}, Moments: []names.Sequence{1}, IsGradual: true,
 		}}}, since)
 	}
@@ -63,8 +66,10 @@ type nowhere struct {
 	size   int
 }
 
-func (n *nowhere) Header() http.Header  { return n.header }
+func (n *nowhere) Header() http.Header { return n.header }
+
 func (n *nowhere) WriteHeader(code int) { n.code = code }
+
 func (n *nowhere) Write(data []byte) (int, error) {
 	n.size += len(data)
 	return len(data), nil
@@ -143,10 +148,10 @@ func TestExplainingAWorkloadLooksAtAConfigOnceHoweverManyContainersReadIt(t *tes
 		}
 		d.Annotations[annotation.IgnoreAnnotation] = ignore
 		w.show("deployments", d)
-		view, _ := w.controller.catalog.View(deploymentNamed("a/web"))
+		view, _ := w.controller.catalog.View(objecttest.DeploymentNamed("a/web"))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		reads := readsOf(&view).Items
+		reads := show.ReadsOf(&view).Items
 		runtime.ReadMemStats(&after)
 		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 4<<20 {
 			t.Errorf("%s: %d bytes were allocated", name, allocated)

@@ -10,14 +10,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
-
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/fanout"
+	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -87,7 +92,7 @@ func TestTheOverviewShowsAHaltWithWhatResumesIt(t *testing.T) {
 	}
 	h := o.Halts.Items[0]
 	want := status.Halt{
-		ID: h.ID, Config: "configmap/a/c", Keys: []string{"k"}, Failed: []string{deploymentNamed(first).String()}, Held: 2, Since: h.Since,
+		ID: h.ID, Config: "configmap/a/c", Keys: []string{"k"}, Failed: []string{objecttest.DeploymentNamed(first).String()}, Held: 2, Since: h.Since,
 		Command: "kubectl describe pod -n " + strings.Replace(first, "/", " ", 1) + "-hangs", Resume: "kubectl annotate --overwrite -n a configmap/c com.xing.deployment-restart.resume=" + h.ID,
 	}
 	if fmt.Sprint(h) != fmt.Sprint(want) || h.Since.IsZero() {
@@ -109,7 +114,7 @@ func TestWhatWaitsInANamespaceWithTooManyHaltsNamesNoConfig(t *testing.T) {
 	w := gradual(t, "a/web")
 	for i := range 16 {
 		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprint("broken-", i)}
-		w.controller.gate.ledger.Fail(&gate.Failure{Workload: deploymentNamed("a/other"), Config: config, Content: "bad"}, fmt.Sprint(i), time.Now())
+		w.controller.gate.Ledger.Fail(&gate.Failure{Workload: objecttest.DeploymentNamed("a/other"), Config: config, Content: "bad"}, fmt.Sprint(i), time.Now())
 	}
 	w.edited("a/c", "2")
 	settle(w)
@@ -125,9 +130,9 @@ func TestWhatWaitsInANamespaceWithTooManyHaltsNamesNoConfig(t *testing.T) {
 func TestTheOverviewStaysTheSameWhileNothingHappens(t *testing.T) {
 	w := gradual(t, "a/web")
 	now := time.Now()
-	for i := range 3 * maxSubjects {
+	for i := range 3 * pending.MaxSubjects {
 		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprint("c-", i)}
-		w.controller.changes.Observe(deploymentNamed("a/web"), config, now, time.Hour)
+		w.controller.changes.Observe(objecttest.DeploymentNamed("a/web"), config, now, time.Hour)
 	}
 	for range 100 {
 		if shown := w.controller.Overview("", now).Pending.Items[0].For; shown != "configmap/a/c-0, configmap/a/c-1, configmap/a/c-2" {
@@ -164,7 +169,7 @@ func TestTheOverviewOfANamespaceIsAboutNoOther(t *testing.T) {
 func TestAStandbyShowsNothingOfWhatIsUnderWay(t *testing.T) {
 	w := gradual(t, "a/one", "a/two")
 	w.edited("a/c", "2")
-	w.controller.role.leading.Store(false)
+	w.controller.role.Leading.Store(false)
 	if o := w.overview(); o.Leads || o.Pending.Total > 0 || o.Workloads != 2 || o.Pending.Items == nil || o.FanOuts.Items == nil {
 		t.Errorf("got %+v", o)
 	}
@@ -175,7 +180,7 @@ func TestAnExplanationIsWhatIsDecidedAndChangesNothing(t *testing.T) {
 	w := gradual(t, "a/one", "a/two")
 	w.edited("a/c", "2")
 	explain := func(name string) *status.Workload {
-		return w.controller.ExplainWorkload(deploymentNamed(name).String(), time.Now())
+		return w.controller.ExplainWorkload(objecttest.DeploymentNamed(name).String(), time.Now())
 	}
 	for _, name := range []string{"a/one", "a/two"} {
 		got := explain(name)
@@ -199,10 +204,10 @@ func TestAnExplanationIsWhatIsDecidedAndChangesNothing(t *testing.T) {
 	if got := explain(rolling[0]); got.Decision.Outcome != "keep" || got.Gate != nil || !got.Record.Trusted || got.Last == nil || got.Last.Cause != "configmap/c: k" {
 		t.Errorf("the first: %+v", got)
 	}
-	if got := w.controller.gate.ledger.Waiting()[gate.SlowStart]; got != 1 {
+	if got := w.controller.gate.Ledger.Waiting()[gate.SlowStart]; got != 1 {
 		t.Errorf("%d wait", got)
 	}
-	w.controller.deliveries.history = restartHistory{}
+	w.controller.deliveries.History = follow.History{}
 	if last := explain(rolling[0]).Last; last == nil || last.Cause != "configmap/c: k" || last.Time.IsZero() {
 		t.Errorf("a restart of another process: %+v", last)
 	}
@@ -211,9 +216,9 @@ func TestAnExplanationIsWhatIsDecidedAndChangesNothing(t *testing.T) {
 func TestAnExplanationSaysThatNothingIsDecidedWhileConfigsAreUnknown(t *testing.T) {
 	w := gradual(t, "a/one")
 	settle(w)
-	w.controller.restarter.knowsConfigs = func(string) bool { return false }
-	got := w.controller.ExplainWorkload(deploymentNamed("a/one").String(), time.Now())
-	if want := (status.Decision{Outcome: status.Undecided, Reason: errConfigsUnknown.Error()}); got.Decision != want || got.Gate != nil {
+	w.controller.restarter.KnowsConfigs = func(string) bool { return false }
+	got := w.controller.ExplainWorkload(objecttest.DeploymentNamed("a/one").String(), time.Now())
+	if want := (status.Decision{Outcome: status.Undecided, Reason: failures.ErrConfigsUnknown.Error()}); got.Decision != want || got.Gate != nil {
 		t.Errorf("it says %+v, and %+v", got.Decision, got.Gate)
 	}
 }
@@ -303,71 +308,15 @@ func TestNeitherDataNorTheKeysOfSecretsAreShown(t *testing.T) {
 	}
 }
 
-func TestTheLastRestartsAreRememberedWithTheirOutcomes(t *testing.T) {
-	var h restartHistory
-	now := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
-	for i := range maxHistoryOf + 20 {
-		h.begin(workloadNamed(fmt.Sprint("app-", i)), "id", strings.Repeat("x", 1000), now.Add(time.Duration(i)*time.Second))
-	}
-	last := workloadNamed(fmt.Sprint("app-", maxHistoryOf+19))
-	h.end(last, "another", status.Broken, "", now)
-	h.end(last, "id", status.Delivered, "", now.Add(10*time.Minute))
-	all := h.all("")
-	if all.Total != maxHistoryOf || len(all.Items) != status.Limit || all.Items[0].Workload != last.String() || all.Items[0].Outcome != status.Delivered || all.Items[0].Took != 600-(maxHistoryOf+19) || len(all.Items[0].Cause) > longestWhy {
-		t.Errorf("got %d, the last is %+v", all.Total, all.Items[0])
-	}
-	h.begin(last, "next", "", now)
-	if got := h.all("").Items[1]; got.Outcome != status.Delivered {
-		t.Errorf("an outcome was replaced: %+v", got)
-	}
-	h.begin(last, "third", "", now)
-	if got := h.all("").Items[1]; got.Outcome != status.Unknown || got.Why == "" {
-		t.Errorf("a restart that another one followed: %+v", got)
-	}
-	if h.of(workloadNamed("app-0")) != nil || h.of(last).Outcome != "" {
-		t.Error("wrong last restarts")
-	}
-}
-
-func TestTheLastRestartsOfANamespaceOutliveThoseOfOthers(t *testing.T) {
-	var h restartHistory
-	restarts := 0
-	restart := func(namespace string, count int) {
-		for range count {
-			restarts++
-			h.begin(deploymentNamed(namespace+"/web"), fmt.Sprint(restarts), "", time.Now())
-		}
-	}
-	restart("quiet", 3)
-	const others = 2 * maxHistory / maxHistoryOf
-	for i := range others {
-		restart(fmt.Sprint("busy-", i), maxHistoryOf+1)
-	}
-	if quiet, all := h.all("quiet").Total, h.all("").Total; quiet != 3 || all != maxHistory || h.kept != maxHistory {
-		t.Errorf("of the quiet one: %d, in all %d, counted %d", quiet, all, h.kept)
-	}
-	for i := range others {
-		if got, fair := h.all(fmt.Sprint("busy-", i)).Total, maxHistory/(others+1); got < fair || got > fair+5 {
-			t.Errorf("of busy-%d: %d", i, got)
-		}
-	}
-	for i := range 2 * maxHistory {
-		restart(fmt.Sprint("once-", i), 1)
-	}
-	if last, all := h.all(fmt.Sprint("once-", 2*maxHistory-1)).Total, h.all("").Total; last != 1 || all != maxHistory || len(h.in) != maxHistory {
-		t.Errorf("of the last of very many: %d, in all %d of %d", last, all, len(h.in))
-	}
-}
-
 func TestAFanOutSaysTheSameWhereverItIsShown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/one", "a/two", "a/three")
 		says := func(want string) {
 			t.Helper()
-			time.Sleep(progressPeriod)
+			time.Sleep(fanout.ProgressPeriod)
 			settle(w)
-			w.controller.reports.lookAtFanOuts(time.Now())
-			events, shown := w.eventsOf(reasonFanOut), w.overview().FanOuts.Items[0].Progress()
+			w.controller.reports.LookAtFanOuts(time.Now())
+			events, shown := w.eventsOf(events.FanOut), w.overview().FanOuts.Items[0].Progress()
 			if shown != want || len(events) != 1 || !strings.HasSuffix(events[0], ": "+want) {
 				t.Errorf("the list says %q, and the Events %q, want %q", shown, events, want)
 			}

@@ -12,6 +12,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // The leader lists the pods, which takes 5 seconds. Meanwhile a config is edited, a pod starts,
@@ -48,14 +50,14 @@ func TestAStandbyKnowsWhatCameWhileTheLeaderListedPods(t *testing.T) {
 			edit("B")
 			time.Sleep(1100 * time.Millisecond)
 		}
-		if err := leader.controller.restarter.handle(t.Context(), web); err != nil {
+		if err := leader.controller.restarter.Handle(t.Context(), objecttest.Web); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(100 * time.Millisecond)
 		show()
 		pod := decide.Pod{Mounted: started, Started: []decide.Start{{Container: "app", At: started}}}
 		for name, w := range worlds {
-			view, _ := w.controller.catalog.View(web)
+			view, _ := w.controller.catalog.View(objecttest.Web)
 			if decision := decide.DecideByPods(view, []decide.Pod{pod}); decision.Outcome != decide.Restart {
 				t.Errorf("the %s says %s: %s", name, decision.Outcome, decision.Reason)
 			}
@@ -71,9 +73,9 @@ func TestNothingIsDecidedWhileAListOfConfigsIsTakenIn(t *testing.T) {
 	config := content.NewConfigMap(&corev1.ConfigMap{ObjectMeta: w.meta("ns/c"), Data: map[string]string{"a": "1"}})
 	var during error
 	w.controller.catalog.ListConfigs(names.ConfigMap, "", []*content.Config{&config}, time.Now(), false, func(names.ConfigRef) {
-		during = w.controller.restarter.handle(t.Context(), web)
+		during = w.controller.restarter.Handle(t.Context(), objecttest.Web)
 	})
-	if afterwards := w.controller.restarter.handle(t.Context(), web); !errors.Is(during, errConfigsUnknown) || afterwards != nil {
+	if afterwards := w.controller.restarter.Handle(t.Context(), objecttest.Web); !errors.Is(during, failures.ErrConfigsUnknown) || afterwards != nil {
 		t.Errorf("during: %v, afterwards: %v", during, afterwards)
 	}
 }

@@ -12,6 +12,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/controller/controllertest"
+	"kubernetes-deployment-restart-controller/controller/counting"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // Workloads and configs with the annotations of other tools, and nothing of ours.
@@ -98,7 +101,7 @@ func TestEditsFromBeforeTheSwitchDoNotCount(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := ruled(t, understands(optin.Reloader))
-			w.controller.optIns.since = minutesAgo(test.switched)
+			w.controller.optIns.Since = minutesAgo(test.switched)
 			edited := &corev1.ConfigMap{ObjectMeta: w.meta("a/c"), Data: map[string]string{"k": "1"}}
 			edited.ManagedFields = []metav1.ManagedFieldsEntry{ownedSince(minutesAgo(test.edited), `{"f:data":{"f:k":{}}}`)}
 			list(w, "configmaps", map[string]*corev1.ConfigMap{"a/c": edited})
@@ -134,7 +137,7 @@ func TestRemovingAnOptOutFromAWorkloadOfAnotherToolRestartsNothing(t *testing.T)
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := ruled(t, understands(optin.Reloader))
-			w.controller.optIns.since = time.Now().Add(-time.Hour)
+			w.controller.optIns.Since = time.Now().Add(-time.Hour)
 			w.edited("a/c", "1")
 			w.runsForeign("a/web", map[string]string{reloaderAuto: "true", annotation.EnabledAnnotation: "disabled"}, "c")
 			w.edited("a/c", "2")
@@ -151,11 +154,11 @@ func TestAWorkloadOfAnotherToolThatIsGoneIsForgotten(t *testing.T) {
 	w := ruled(t, understands(optin.Reloader))
 	w.runsForeign("a/web", map[string]string{reloaderAuto: "true"}, "c")
 	w.runsForeign("a/own", map[string]string{annotation.EnabledAnnotation: annotation.Enabled}, "c")
-	if kept := len(w.controller.optIns.candidates["a"]); kept != 1 {
+	if kept := len(w.controller.optIns.Candidates["a"]); kept != 1 {
 		t.Errorf("%d workloads are kept, want the one of the other tool", kept)
 	}
 	w.changed("a/web", func(d *appsv1.Deployment) { delete(d.Annotations, reloaderAuto) })
-	if kept := len(w.controller.optIns.candidates); kept != 0 {
+	if kept := len(w.controller.optIns.Candidates); kept != 0 {
 		t.Error("a workload is kept that says nothing any more")
 	}
 	if _, workloads := w.controller.catalog.Size(); workloads != 1 {
@@ -196,11 +199,11 @@ func TestANewLeaderKnowsSinceWhenTheFormerOneUnderstoodAnotherTool(t *testing.T)
 	if got := w.decidedFor(t, "a/web", started); got != decide.RecordOnly {
 		t.Fatalf("decided to %s before it knew", got)
 	}
-	former := newOptIns(understands(optin.Reloader), nil)
-	former.since = time.Now().Add(-time.Hour)
-	server := &haltServer{}
-	w.controller.halts.store = storeOf(t, server)
-	former.noteOn(&server.object)
+	former := counting.NewOptIns(understands(optin.Reloader), nil)
+	former.Since = time.Now().Add(-time.Hour)
+	server := &objecttest.HaltServer{}
+	w.controller.halts.Store = controllertest.StoreOf(t, server)
+	former.NoteOn(&server.Object)
 	w.controller.relearnOptIns(t.Context())
 	if got := w.decidedFor(t, "a/web", started); got != decide.Restart {
 		t.Errorf("decided to %s", got)

@@ -10,6 +10,8 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
 
@@ -33,7 +35,7 @@ func TestAHeldRestartThatCannotBeMarkedIsHeldAndSaysSo(t *testing.T) {
 				time.Sleep(time.Minute)
 				settle(w)
 				w.judged(t)
-				if held := w.controller.gate.ledger.Waiting()[gate.Hold]; held != 1 {
+				if held := w.controller.gate.Ledger.Waiting()[gate.Hold]; held != 1 {
 					t.Errorf("held: %d", held)
 				}
 				o := w.overview()
@@ -41,20 +43,20 @@ func TestAHeldRestartThatCannotBeMarkedIsHeldAndSaysSo(t *testing.T) {
 					t.Fatalf("%+v", o)
 				}
 				e := o.Held.Items[0]
-				if !strings.HasPrefix(e.Error, errNotMarked.Error()+": ") || !strings.HasSuffix(e.Error, " (failing since "+began.UTC().Format(time.RFC3339)+")") || !strings.Contains(e.Error, "denied request: frozen") || !e.OnlyRecord || strings.Contains(string(e.Remedy), "by hand") {
+				if !strings.HasPrefix(e.Error, failures.ErrNotMarked.Error()+": ") || !strings.HasSuffix(e.Error, " (failing since "+began.UTC().Format(time.RFC3339)+")") || !strings.Contains(e.Error, "denied request: frozen") || !e.OnlyRecord || strings.Contains(string(e.Remedy), "by hand") {
 					t.Errorf("%+v", e)
 				}
-				events := told(reasonRestartFailed)
-				if last := events[len(events)-1]; !strings.Contains(last, "cannot write a record, trying again: "+errNotMarked.Error()) || strings.Contains(last, "by hand") {
+				recorder := told(events.RestartFailed)
+				if last := recorder[len(recorder)-1]; !strings.Contains(last, "cannot write a record, trying again: "+failures.ErrNotMarked.Error()) || strings.Contains(last, "by hand") {
 					t.Errorf("%q", last)
 				}
 				w.refuse = 0
 				time.Sleep(time.Minute)
 				settle(w)
-				if held := w.controller.gate.ledger.Waiting()[gate.Hold]; held != 1 {
+				if held := w.controller.gate.Ledger.Waiting()[gate.Hold]; held != 1 {
 					t.Errorf("held when it is marked: %d", held)
 				}
-				if events := told(reasonResumed); len(events) != 1 || !strings.Contains(events[0], "the controller may write to this workload again") {
+				if events := told(events.Resumed); len(events) != 1 || !strings.Contains(events[0], "the controller may write to this workload again") {
 					t.Errorf("when it is marked, it is told %q", events)
 				}
 				if o = w.overview(); o.Held.Total != 1 || o.Held.Items[0].Error != "" {

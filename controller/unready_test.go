@@ -7,6 +7,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -24,9 +25,9 @@ func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
 		t.Errorf("the readers: %v", states)
 	}
 	began := time.Now().Add(-time.Hour)
-	history := &w.controller.deliveries.history
-	history.begin(deploymentNamed("a/one"), "id", "configmap/c: k", began)
-	history.end(deploymentNamed("a/one"), "id", status.Unknown, "no progress for 10m0s: pod one-x: no container has started", time.Now())
+	history := &w.controller.deliveries.History
+	history.Begin(objecttest.DeploymentNamed("a/one"), "id", "configmap/c: k", began)
+	history.End(objecttest.DeploymentNamed("a/one"), "id", status.Unknown, "no progress for 10m0s: pod one-x: no container has started", time.Now())
 	if got := look(); got.State != status.Unready || !strings.HasSuffix(got.Text, ": no progress for 10m0s: pod one-x: no container has started") || !got.Since.Equal(began.UTC()) {
 		t.Errorf("after a restart: %s %q since %s", got.State, got.Text, got.Since)
 	}
@@ -54,7 +55,7 @@ func TestAWorkloadThatCrashesAfterItsRestartWasDeliveredIsOnThePage(t *testing.T
 	}
 	w.changed("a/one", wholeStatus)
 	w.judged(t)
-	if _, isNoted := w.controller.board.resting.unsettled.find("a", deploymentNamed("a/one")); isNoted {
+	if _, isNoted := w.controller.board.Resting.Unsettled.Find("a", objecttest.DeploymentNamed("a/one")); isNoted {
 		t.Error("it is kept although all its pods run")
 	}
 }

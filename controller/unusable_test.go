@@ -7,15 +7,16 @@ import (
 	"testing"
 
 	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // Whoever comes from another tool has only its annotations, and must learn just as well what does not restart.
 func TestAWorkloadOfAnotherToolThatCannotBeRestartedIsReportedIfTheToolIsUnderstood(t *testing.T) {
 	const own, auto = `"com.xing.deployment-restart": "enabled"`, `"reloader.stakater.com/auto": "true"`
 	says := func(annotation, object string) string { return strings.Replace(object, own, annotation, 1) }
-	referring := objectText("Rollout", "5", `"workloadRef": {"kind": "Deployment", "name": "web"}`, "")
-	withoutTemplate := objectText("Rollout", "5", `"template": {}`, "")
-	ofTemplate := objectText("Rollout", "5", strings.Replace(podTemplateText, `"metadata": {`, `"metadata": {"annotations": {`+auto+`}, `, 1), "")
+	referring := objecttest.ObjectText("Rollout", "5", `"workloadRef": {"kind": "Deployment", "name": "web"}`, "")
+	withoutTemplate := objecttest.ObjectText("Rollout", "5", `"template": {}`, "")
+	ofTemplate := objecttest.ObjectText("Rollout", "5", strings.Replace(objecttest.PodTemplateText, `"metadata": {`, `"metadata": {"annotations": {`+auto+`}, `, 1), "")
 	withoutSelector := strings.Replace(ofTemplate, `"selector"`, `"unselected"`, 1)
 	for name, test := range map[string]struct {
 		object   string
@@ -35,12 +36,12 @@ func TestAWorkloadOfAnotherToolThatCannotBeRestartedIsReportedIfTheToolIsUnderst
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
 			w := newCustomWorldWith(t, "rollouts.v1alpha1.argoproj.io", understands(test.dialects...))
-			w.controller.intake.unusable.log = slog.New(slog.NewTextHandler(&log, nil))
-			w.controller.role.leading.Store(true)
+			w.controller.intake.Unusable.Log = slog.New(slog.NewTextHandler(&log, nil))
+			w.controller.role.Leading.Store(true)
 			w.show(test.object)
 			w.show(strings.Replace(test.object, `"resourceVersion": "5"`, `"resourceVersion": "6"`, 1)) // with another status
-			events, lines := eventsOf(w.recorder), strings.Count(log.String(), "cannot restart a workload that is enabled")
-			unusable := w.controller.board.kindsAsked()[0].Unusable
+			events, lines := objecttest.EventsOf(w.recorder), strings.Count(log.String(), "cannot restart a workload that is enabled")
+			unusable := w.controller.board.KindsAsked()[0].Unusable
 			if len(events) != test.want || lines != test.want || unusable != test.want {
 				t.Errorf("%d lines, %d unusable workloads and the Events %q, want %d each", lines, unusable, events, test.want)
 			}

@@ -185,9 +185,9 @@ func (f *realFleet) fixEverything() {
 // problems returns what is not as it must be in the end.
 func (f *realFleet) problems() (all []string) {
 	c := f.controller
-	c.gate.mu.Lock()
-	defer c.gate.mu.Unlock()
-	ledger := c.gate.ledger
+	c.gate.Mu.Lock()
+	defer c.gate.Mu.Unlock()
+	ledger := c.gate.Ledger
 	if n := ledger.UnderWay(); n != 0 {
 		all = append(all, fmt.Sprintf("%d restarts are under way", n))
 	}

@@ -20,6 +20,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/intake"
 )
 
 // realFleet is a world in which the rollouts of Deployments take time, and fail with bad content. Requests take time
@@ -41,14 +43,14 @@ func newRealFleet(t *testing.T, seed, number uint64) *realFleet {
 		random: rand.New(rand.NewPCG(seed, number)), //nolint:gosec // the same fleet each time
 		shown:  make(chan *appsv1.Deployment, 100_000),
 		world: &world{
-			watches: make(map[string]*resourceWatch), configMaps: make(map[string]*corev1.ConfigMap), deployments: make(map[string]*appsv1.Deployment),
+			watches: make(map[string]*intake.ResourceWatch), configMaps: make(map[string]*corev1.ConfigMap), deployments: make(map[string]*appsv1.Deployment),
 		},
 	}
 	f.usesWaves = f.chance(2)
 	c, err := newControllerWith(Options{
 		API: &rest.Config{Host: "http://world", Transport: f}, QPS: 1e6, Burst: 1e6, CheckPeriod: 10 * time.Second,
 		GracePeriod: time.Second, BackoffLimit: time.Duration(f.random.IntN(2)) * time.Minute,
-		FanOut:  FanOutOptions{Gradual: !f.chance(4), Limit: 1 + f.random.IntN(6)},
+		FanOut:  gatekeeper.FanOutOptions{Gradual: !f.chance(4), Limit: 1 + f.random.IntN(6)},
 		Configs: []names.ConfigKind{names.ConfigMap}, Log: slog.New(slog.NewTextHandler(&f.logged, nil)),
 	}, &record.FakeRecorder{})
 	if err != nil {
@@ -56,12 +58,12 @@ func newRealFleet(t *testing.T, seed, number uint64) *realFleet {
 	}
 	t.Cleanup(c.events.Shutdown)
 	f.controller = c
-	for _, watch := range c.watches.all {
+	for _, watch := range c.watches.All {
 		f.watches[watch.Status().Resource] = watch
 	}
 	isKnown := func(string) bool { return true }
-	c.restarter.knowsConfigs, c.halts.knowsConfigs, c.gate.knowsWorkloads = isKnown, isKnown, isKnown
-	c.deliveries.policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 2 * time.Minute}
+	c.restarter.KnowsConfigs, c.halts.KnowsConfigs, c.gate.KnowsWorkloads = isKnown, isKnown, isKnown
+	c.deliveries.Policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 2 * time.Minute}
 	return f
 }
 

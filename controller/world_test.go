@@ -25,14 +25,18 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/optin"
-	"kubernetes-deployment-restart-controller/internal/custom"
+	"kubernetes-deployment-restart-controller/controller/controllertest"
+	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/restart"
 )
 
 // world is an API server with ConfigMaps, Secrets and Deployments, and a controller that
 // knows of them what its watches were made to show. There are no pods unless a test makes some.
 type world struct {
 	controller  *Controller
-	watches     map[string]*resourceWatch
+	watches     map[string]*intake.ResourceWatch
 	version     int
 	configMaps  map[string]*corev1.ConfigMap
 	secrets     map[string]*corev1.Secret
@@ -62,7 +66,7 @@ func newWorldWith(t testing.TB, rules optin.Rules) *world {
 func newWorldOf(t testing.TB, options Options) *world {
 	t.Helper()
 	w := &world{
-		watches: make(map[string]*resourceWatch), configMaps: make(map[string]*corev1.ConfigMap),
+		watches: make(map[string]*intake.ResourceWatch), configMaps: make(map[string]*corev1.ConfigMap),
 		secrets: make(map[string]*corev1.Secret), deployments: make(map[string]*appsv1.Deployment),
 	}
 	options.API = &rest.Config{Host: "http://world", Transport: w}
@@ -74,12 +78,12 @@ func newWorldOf(t testing.TB, options Options) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c.gate.setHaltsTried()
-	c.gate.setHaltsKnown(true)
+	c.gate.SetHaltsTried()
+	c.gate.SetHaltsKnown(true)
 	t.Cleanup(c.events.Shutdown)
 	w.controller = c
-	c.restarter.knowsConfigs = func(string) bool { return true }
-	for _, watch := range c.watches.all {
+	c.restarter.KnowsConfigs = func(string) bool { return true }
+	for _, watch := range c.watches.All {
 		w.watches[watch.Status().Resource] = watch
 	}
 	return w
@@ -92,14 +96,14 @@ func newControllerWith(options Options, events record.EventRecorder) (*Controlle
 		return nil, err
 	}
 	if to.recorder = events; len(to.custom) > 0 {
-		to.recorder = spelledRecorder{events, to.custom}
+		to.recorder = kinds.SpelledRecorder{EventRecorder: events, Kinds: to.custom}
 	}
 	return assemble(options, to)
 }
 
 // recordOwn records the Events about what objects are, apart from what becomes of restarts.
 func (c *Controller) recordOwn(events record.EventRecorder) {
-	c.intake.events, c.intake.mistakes.events, c.intake.unusable.events, c.absences.events = events, events, events, events
+	c.intake.Events, c.intake.Mistakes.Events, c.intake.Unusable.Events, c.absences.Events = events, events, events, events
 }
 
 func (w *world) nextVersion() string {
@@ -134,46 +138,25 @@ func (w *world) deployment(name string, configs ...string) *appsv1.Deployment {
 	return d
 }
 
-// reduce reduces an object as the watch of its kind does.
-func reduce(object any, rules *optin.Rules) (*observation, error) {
-	for _, k := range configKinds {
-		if _, isOne := k.read(object); isOne {
-			return k.reduce(object, rules)
-		}
-	}
-	for _, k := range workloadKinds {
-		if _, isOne := k.parts(object); isOne {
-			return k.reduce(object, rules)
-		}
-	}
-	if _, isOne := object.(*custom.Object); isOne {
-		return reduceMount(object)
-	}
-	if namespaces := (namespaceKind{rules}); rules.NeedNamespaces() {
-		return namespaces.reduce(object)
-	}
-	return nil, fmt.Errorf("%T is neither a config nor a workload", object)
-}
-
 // show lets the watch of a resource show an object.
 func (w *world) show(resource string, object any) {
-	if o, err := reduce(object, &w.controller.optIns.rules); err == nil {
+	if o, err := controllertest.Reduce(object, &w.controller.optIns.Rules); err == nil {
 		w.watches[resource].Observe(o)
 	}
 }
 
 // hide lets the watch of a resource show that an object is gone.
 func (w *world) hide(resource string, object any) {
-	if o, err := reduce(object, &w.controller.optIns.rules); err == nil {
+	if o, err := controllertest.Reduce(object, &w.controller.optIns.Rules); err == nil {
 		w.watches[resource].Forget(o)
 	}
 }
 
 // list lets the watch of a resource show all objects.
 func list[T any](w *world, resource string, objects map[string]T) {
-	var all []*observation
+	var all []*kinds.Observation
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
-		if o, err := reduce(objects[name], &w.controller.optIns.rules); err == nil {
+		if o, err := controllertest.Reduce(objects[name], &w.controller.optIns.Rules); err == nil {
 			all = append(all, o)
 		}
 	}
@@ -181,19 +164,19 @@ func list[T any](w *world, resource string, objects map[string]T) {
 }
 
 // takeChanges makes all changes due, which nobody has noted then.
-func (w *world) takeChanges() []observedChange {
-	changes, _ := w.controller.changes.takeDue(time.Now().Add(time.Hour), time.Hour)
+func (w *world) takeChanges() []pending.ObservedChange {
+	changes, _ := w.controller.changes.TakeDue(time.Now().Add(time.Hour), time.Hour)
 	return changes
 }
 
 // work lets a worker decide about the next workload, and returns false if no workload
 // waits.
 func (w *world) work() bool {
-	queue := w.controller.restarter.queue
+	queue := w.controller.restarter.Queue
 	workload, found := queue.Get()
 	if found {
-		w.controller.restarter.work(context.Background(), workload)
-		w.controller.staleness.noteWorkload(workload)
+		w.controller.restarter.Work(context.Background(), workload)
+		w.controller.staleness.NoteWorkload(workload)
 		queue.Done(workload)
 	}
 	return found
@@ -278,7 +261,7 @@ func (w *world) presentReplicaSets(namespace string) (sets []appsv1.ReplicaSet) 
 
 // patch applies a patch of the controller's, and lets it own the record.
 func (w *world) patch(d *appsv1.Deployment, body io.Reader) (*http.Response, error) {
-	var patch workloadPatch
+	var patch restart.WorkloadPatch
 	if err := json.NewDecoder(body).Decode(&patch); err != nil {
 		return nil, err
 	}

@@ -1,0 +1,2 @@
+// Package controllertest has parts of a controller for tests.
+package controllertest

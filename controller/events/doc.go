@@ -1,0 +1,2 @@
+// Package events has the reasons of the Events that the controller creates.
+package events

@@ -1,0 +1,2 @@
+// Package evict carries out the restarts by eviction, pod by pod.
+package evict

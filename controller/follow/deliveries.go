@@ -1,0 +1,361 @@
+package follow
+
+import (
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/tools/record"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/wording"
+	"kubernetes-deployment-restart-controller/internal/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
+	"kubernetes-deployment-restart-controller/internal/status"
+)
+
+// deliveryWorkers is how many workloads are judged at once. Most judgements take no request.
+const deliveryWorkers = 2
+
+// Parts are what follows restarts with.
+type Parts struct {
+	Catalog    *catalog.Catalog
+	Gate       *gatekeeper.Gatekeeper
+	Halted     run.Signal // takes that the halts have changed
+	Pods       kinds.PodReader
+	Evictions  *Evictions
+	Notices    *gatekeeper.Notices
+	Events     record.EventRecorder
+	Metrics    *metrics.Metrics
+	Quarantine *quarantine.Set
+	Log        *slog.Logger
+	Policy     delivery.Policy
+}
+
+// Deliveries follows restarts until it is known what became of them, and reports that. Only the
+// process that leads follows restarts. Nothing is decided here, and nothing is written but Events.
+// Its methods may be called by several goroutines at once.
+type Deliveries struct {
+	Parts
+	History History
+	Queue   *fairqueue.Queue[names.WorkloadRef, struct{}]
+
+	mu      sync.Mutex
+	Rolling map[names.WorkloadRef]*RollingRestart
+	// Unmended are the workloads of which a restart has failed and none was delivered since: the last word on them is a Warning.
+	Unmended map[names.WorkloadRef]struct{}
+	since    time.Time // when this process began to lead
+	// dating is the time that was spent on dating restarts of former leaders, by namespace; see [DatingTime].
+	dating map[string]time.Duration
+}
+
+// NewDeliveries follows no restarts yet.
+func NewDeliveries(of Parts) *Deliveries {
+	return &Deliveries{
+		Parts: of, Queue: run.NewQueue[struct{}](deliveryWorkers, time.Second), Rolling: make(map[names.WorkloadRef]*RollingRestart),
+		Unmended: make(map[names.WorkloadRef]struct{}), dating: make(map[string]time.Duration),
+	}
+}
+
+// WasWholeAfter returns whether all pods ran before the last restart, which may be this one.
+func (d *Deliveries) WasWholeAfter(w *workload.Workload, decision *decide.Decision) bool {
+	if decision.Outcome != decide.Restart {
+		return w.Applied.WasWhole && w.Applied.Trusted
+	}
+	return d.isWholeBefore(w, decision)
+}
+
+// isWholeBefore returns whether all pods run before a restart, or would but for content that it replaces. If they are
+// still being replaced for a restart before, they did if they ran before that.
+func (d *Deliveries) isWholeBefore(w *workload.Workload, decision *decide.Decision) bool {
+	rolling := d.Of(w.Ref)
+	return w.Rollout.IsWhole() || rolling != nil && (rolling.WasWhole && !rolling.HasFailed || rolling.isMendedBy(decision))
+}
+
+// StandingOf returns how a workload is before a restart.
+func (d *Deliveries) StandingOf(w *workload.Workload, decision *decide.Decision) gate.Standing {
+	rolling := d.Of(w.Ref)
+	switch {
+	case rolling != nil && rolling.isMendedBy(decision):
+		return gate.Failed
+	case d.isWholeBefore(w, decision):
+		return gate.Well
+	}
+	return gate.Unwell
+}
+
+// Begin follows a restart that has just been made, instead of an earlier one. The argument is the workload as it was before.
+func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, id string, now time.Time) {
+	decision.Checksums = nil // of which there may be very many
+	ref := former.Ref
+	w := d.Catalog.Workload(ref)
+	if w == nil {
+		d.Gate.Forget(ref) // nobody would notice its end
+		return
+	}
+	restart := &RollingRestart{
+		Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
+		mayMend: !w.Applied.WasWhole && ranBeforeRestart(former),
+	}
+	if before := d.Of(ref); before != nil {
+		restart.brokenBy, restart.Failed = before.brokenAfter(&decision), before.Failed
+		restart.mayMend = restart.mayMend || before.mayMend
+	}
+	d.History.Begin(ref, id, wording.CauseNote(decision), now)
+	d.follow(w, restart)
+}
+
+func (d *Deliveries) follow(w *workload.Workload, restart *RollingRestart) {
+	d.mu.Lock()
+	d.Rolling[w.Ref] = restart
+	d.mu.Unlock()
+	d.Queue.Add(w.Ref, struct{}{})
+}
+
+// Observe takes in that a workload has changed, or its status.
+func (d *Deliveries) Observe(ref names.WorkloadRef) {
+	if d.Of(ref) != nil {
+		d.Queue.Add(ref, struct{}{})
+	}
+}
+
+// Forget stops following the restart of a workload that is gone or no longer opted in.
+func (d *Deliveries) Forget(ref names.WorkloadRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.Rolling, ref)
+	delete(d.Unmended, ref)
+}
+
+// NoteFailed notes that a restart of a workload has failed. Nobody would drop that of one that is forgotten.
+func (d *Deliveries) NoteFailed(ref names.WorkloadRef) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.Rolling[ref] != nil {
+		d.Unmended[ref] = struct{}{}
+	}
+}
+
+// mend notes that a workload runs again, and reports whether a restart before had failed.
+func (d *Deliveries) mend(ref names.WorkloadRef) (hadFailed bool) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	_, hadFailed = d.Unmended[ref]
+	delete(d.Unmended, ref)
+	return hadFailed
+}
+
+// Of returns the restart of a workload that is followed, nil if none is.
+func (d *Deliveries) Of(ref names.WorkloadRef) *RollingRestart {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.Rolling[ref]
+}
+
+// MayRecover reports whether all pods of a workload run whose last restart has failed, which is to be reported soon.
+func (d *Deliveries) MayRecover(ref names.WorkloadRef) bool {
+	restart := d.Of(ref)
+	if restart == nil || !restart.HasFailed {
+		return false
+	}
+	w, held := d.known(ref)
+	return w != nil && held == "" && w.Rollout.IsWhole()
+}
+
+// Finish stops following a restart, unless another one has begun.
+func (d *Deliveries) Finish(ref names.WorkloadRef, restart *RollingRestart) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.Rolling[ref] == restart {
+		delete(d.Rolling, ref)
+	}
+}
+
+// Run follows restarts until the context ends.
+func (d *Deliveries) Run(ctx context.Context) {
+	d.Queue.Run(ctx, func(ctx context.Context, ref names.WorkloadRef) {
+		isDone := d.Quarantine.Try(quarantine.Delivery, kinds.NameOfWorkload(ref), func() { d.Look(ctx, ref) })
+		if restart := d.Of(ref); !isDone && restart != nil {
+			d.Finish(ref, restart) // so that nobody waits for it
+			d.Gate.Ended(ref, restart.id, false)
+		}
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	clear(d.Rolling)
+	clear(d.Unmended)
+}
+
+// Look judges the restart of a workload, and again later if it is not over.
+func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
+	restart := d.Of(ref)
+	w, held := d.known(ref)
+	switch {
+	case restart == nil:
+		return
+	case w == nil:
+		d.Finish(ref, restart)
+		d.Gate.Ended(ref, restart.id, false)
+		d.History.End(ref, restart.id, status.Unknown, "the workload is gone or no longer enabled", time.Now())
+		return
+	}
+	if restart.IsFormer && !d.KnowsEnough(restart) {
+		d.Queue.AddAfter(ref, time.Second)
+		return
+	}
+	if pause := time.Until(restart.NotBefore); pause > 0 {
+		d.Queue.AddAfter(ref, pause)
+		return
+	}
+	restart.Held = held
+	judgement, err := d.judge(ctx, restart, w)
+	if err == nil && judgement.Again > 0 {
+		err = d.explain(ctx, restart, w)
+	}
+	if err != nil {
+		if ctx.Err() == nil {
+			d.Queue.Retry(ref, failures.Of(err))
+		}
+		return
+	}
+	d.Queue.Forget(ref)
+	if again := judgement.Again; again > 0 {
+		switch now := time.Now(); {
+		case restart.IsWhole():
+			d.Gate.Rolled(ref, restart.id)
+		case restart.Stalls(d.Policy, now) || now.Sub(restart.Began) > longestPlace:
+			d.Gate.Stalled(ref, restart.id)
+		default:
+			again = min(again, restart.UntilStall(d.Policy, now))
+		}
+		d.Queue.AddAfter(ref, again)
+		return
+	}
+	if restart.HasFailed {
+		d.Finish(ref, restart)
+		d.noteRecovery(w, restart, judgement)
+		return
+	}
+	d.report(w, restart, judgement)
+}
+
+// KnowsEnough reports whether this process can judge a restart of a former leader, which may have seen it fail: it has read the
+// halts, and knows the content of the configs, without which a failure halts nothing, or cannot learn it.
+func (d *Deliveries) KnowsEnough(restart *RollingRestart) bool {
+	if _, knowsHalts := d.Gate.KnowsOfHalts(); !knowsHalts {
+		return false
+	}
+	d.mu.Lock()
+	isLate := time.Since(d.since) >= gatekeeper.ListPatience
+	d.mu.Unlock()
+	return isLate || !slices.ContainsFunc(configsOf(&restart.Decision), func(config names.ConfigRef) bool { return !d.Gate.KnowsContent(config) })
+}
+
+// longestPlace is how long a restart keeps others from beginning, whatever its progress.
+const longestPlace = time.Hour
+
+// judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
+// again, only the status can end it, by showing that all pods run.
+func (d *Deliveries) judge(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+	if w.Rollout.ByPods {
+		return d.judgeByPods(ctx, restart, w)
+	}
+	return d.judgeByStatus(ctx, restart, w)
+}
+
+func (d *Deliveries) judgeByStatus(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+	if restart.HasFailed {
+		return restart.LookAfterFailure(w, d.Policy, time.Now()), nil
+	}
+	judgement := restart.Look(w, d.Policy, time.Now())
+	if judgement.Verdict != delivery.AskPods {
+		return judgement, nil
+	}
+	seen, err := d.Pods.Sight(ctx, w, configsOf(&restart.Decision))
+	if err != nil && (ctx.Err() != nil || d.Queue.Failures(w.Ref) < failures.PassingFailures) {
+		return delivery.Judgement{}, err
+	}
+	if err != nil {
+		d.Log.Warn("cannot read the pods of a workload that restarts, so only its status can show that they run", "workload", w.Ref, "error", err)
+		if !restart.IsWhole() { // its content may be bad: others wait until the pods can be read
+			return delivery.Judgement{Verdict: delivery.Rolling, Again: measureAgain}, nil
+		}
+	}
+	return restart.LookAtPods(w, d.Policy, seen, d.missing(w, &restart.Decision), time.Now()), nil
+}
+
+// configsOf returns the configs that a restart is for, none if they are not all known.
+func configsOf(decision *decide.Decision) (configs []names.ConfigRef) {
+	if isUnclear(decision) {
+		return nil
+	}
+	for i := range decision.Causes {
+		configs = append(configs, decision.Causes[i].Config)
+	}
+	return configs
+}
+
+// missing says which of the configs that a restart is for keeps containers from starting, because it or a key does not
+// exist; empty if none does. The status of a pod does not show that if it is about a volume.
+func (d *Deliveries) missing(w *workload.Workload, decision *decide.Decision) string {
+	for _, config := range configsOf(decision) {
+		if d.Gate.KnowsWhatExists(config.Kind, config.Namespace) && d.Catalog.LacksRequired(w, config) {
+			return wording.ConfigName(config) + " does not exist, or lacks a key that the pod template requires"
+		}
+	}
+	return ""
+}
+
+// ListingShare limits the share of the time that listing pods takes: the pause after a list is this many times as long as the list.
+const // ListingShare limits the share of the time that listing pods takes: the pause after a list is this many times as long as the list.
+ListingShare = 10
+
+// evidenceOf returns what a pod showed.
+func evidenceOf(seen *delivery.Sight) gate.Evidence {
+	return gate.Evidence{Pod: seen.Pod, Container: seen.Container, HasRestarted: seen.HasRestarted}
+}
+
+// measureAgain is after how long the pods of a workload are counted again while it restarts, if its status does not show how
+// that goes. Most controllers write some status, which is a reason to look earlier.
+const measureAgain = 15 * time.Second
+
+// judgeByPods is for workloads whose status does not show how a rollout goes, so it counts their pods each time. The
+// status may change at any moment, so counting takes a part of the time only; see [ListingShare].
+func (d *Deliveries) judgeByPods(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+	began := time.Now()
+	defer func() { restart.NotBefore = time.Now().Add(ListingShare * time.Since(began)) }()
+	measured, err := d.Pods.Measured(ctx, w)
+	switch {
+	case err != nil && (ctx.Err() != nil || d.Queue.Failures(w.Ref) < failures.PassingFailures):
+		return delivery.Judgement{}, err
+	case err != nil:
+		d.Log.Warn("cannot read the pods of a workload that restarts, which nothing else shows", "workload", w.Ref, "error", err)
+		return delivery.Judgement{Verdict: delivery.Neutral, Reason: "its pods cannot be read"}, nil
+	}
+	judgement, err := d.judgeByStatus(ctx, restart, measured)
+	if judgement.Again > 0 {
+		judgement.Again = min(judgement.Again, measureAgain)
+	}
+	return judgement, err
+}
+
+// Each calls a function with each restart that is followed.
+func (d *Deliveries) Each(do func(names.WorkloadRef, *RollingRestart)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for ref, restart := range d.Rolling {
+		do(ref, restart)
+	}
+}

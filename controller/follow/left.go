@@ -1,0 +1,114 @@
+package follow
+
+import (
+	"context"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/wording"
+)
+
+// restartID returns by which name the gate knows the restart of a workload that another process made.
+func restartID(w *workload.Workload) string {
+	if at, isByEviction := w.EvictedAt(); isByEviction {
+		return "evict " + at.Format(time.RFC3339)
+	}
+	return w.Timestamp
+}
+
+// known returns a workload whose status says how far its restart has come, nil if the catalog does not know it, and
+// why no pod may be evicted, empty if one may.
+func (d *Deliveries) known(ref names.WorkloadRef) (w *workload.Workload, held string) {
+	if w = d.Catalog.Workload(ref); w == nil {
+		return nil, ""
+	}
+	return d.Evictions.StatusOf(w)
+}
+
+// Counted returns a workload of which pods may be left to evict, or as it is once none is: the last restart by eviction may have
+// ended long ago, which a new process learns only by counting the pods.
+func (d *Deliveries) Counted(ctx context.Context, w *workload.Workload) (*workload.Workload, error) {
+	if w.Evict == 0 || w.Method() != policy.ByEviction {
+		return w, nil
+	}
+	if row, isUnderWay := d.Evictions.Of(w.Ref); isUnderWay && row.Of == w.Evict && !row.Counted.IsZero() {
+		return w, nil
+	}
+	left, err := d.Pods.Left(ctx, w)
+	switch {
+	case err != nil && failures.IsPermanent(err):
+		return w, nil // it waits for who restores the permission
+	case err != nil:
+		return w, err
+	case left.Earlier > 0:
+		d.Evictions.Update(w.Ref, w.Evict, func(row *Eviction) { row.Earlier, row.Counted = left.Earlier, time.Now() })
+		return w, nil
+	}
+	d.EndEviction(w)
+	ended := *w
+	ended.Evict = 0
+	return &ended, nil
+}
+
+// EndEviction notes that no pod of a workload is left to evict.
+func (d *Deliveries) EndEviction(w *workload.Workload) {
+	d.Catalog.ObserveReplaced(w)
+	d.Evictions.forgetReplaced(w)
+	d.Observe(w.Ref)
+	d.Log.Info("no pod is left to evict", "workload", w.Ref)
+}
+
+// IncludeLeft adds to a restart what the last one was for, if that was one by eviction and pods may be left: these get its
+// content with this restart. Otherwise the record would no longer show that a halt or a hold concerns them.
+func (d *Deliveries) IncludeLeft(w *workload.Workload, decision *decide.Decision) {
+	if w.Evict > 0 && w.Method() == policy.ByEviction {
+		last := d.RestartedFor(w)
+		decision.Include(&last)
+	}
+}
+
+// FollowEviction follows a restart by eviction that goes on and is not followed: another process may have begun it long
+// ago, or no pod could be evicted for so long that it was given up.
+func (d *Deliveries) FollowEviction(w *workload.Workload, now time.Time) {
+	if restart := d.Of(w.Ref); restart != nil && restart.IsOf(w) {
+		return
+	}
+	d.adopt(w, d.RestartedFor(w), now, now, now)
+}
+
+// FollowLeft follows a restart by eviction of which pods are left and that this process does not follow, however old it is:
+// it may last for hours, and the last pod of a former leader may crash only now. A person who has resumed the restarts
+// since it began has forgiven its failure.
+func (d *Deliveries) FollowLeft(w *workload.Workload, now time.Time) {
+	if restart := d.Of(w.Ref); restart != nil && restart.IsOf(w) {
+		return
+	}
+	began, _ := w.EvictedAt()
+	if began.After(now) {
+		began = now
+	}
+	d.adopt(w, d.RestartedFor(w), began, now, now)
+}
+
+// adopt follows a restart that was made earlier for what a decision says and has made progress since, and makes the gate count it.
+func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began, progressed, now time.Time) {
+	restart := &RollingRestart{
+		Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
+		IsFormer: true, mayMend: !w.OwnRecord,
+	}
+	standing := gate.Unwell
+	if w.Applied.WasWhole {
+		standing = gate.Well
+	}
+	request := d.Gate.Request(w, &restart.Decision, 0, standing, now)
+	request.ID = restart.id
+	d.Gate.Resumed(request, now)
+	d.History.Begin(w.Ref, restart.id, wording.CauseNote(restart.Decision), began)
+	d.follow(w, restart)
+}

@@ -1,0 +1,197 @@
+package follow
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/wording"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
+)
+
+// Restarts that another process made are followed by the next leader.
+
+// DatingTime is how much time a leader spends on finding out of which fan-outs the restarts of former leaders in a namespace
+// are part. Nobody can restart meanwhile, or no watch goes on, and filters of very many keys take long. A restart beyond it is
+// followed without its fan-outs, so its failure halts nothing. Each config counts for at most longestDating, so that a few
+// moments in which the process did not run do not use it up.
+const (
+	DatingTime    = 200 * time.Millisecond
+	longestDating = 20 * time.Millisecond
+)
+
+// Resume follows the restart of a workload that another process made a short while ago, if it may
+// not be complete.
+func (d *Deliveries) Resume(ref names.WorkloadRef, now time.Time) {
+	w, followed := d.Catalog.Workload(ref), d.Of(ref)
+	if w == nil || followed != nil && followed.IsOf(w) {
+		return
+	}
+	began, isRolling := delivery.Resumes(w, d.Policy, now)
+	if isRolling {
+		decision := RecordedFor(w)
+		for i := range decision.Causes {
+			if begin := time.Now(); d.Spend(ref.Namespace, 0) < DatingTime {
+				d.date(w, &decision.Causes[i])
+				if took := min(time.Since(begin), longestDating); d.Spend(ref.Namespace, took) >= DatingTime {
+					d.Log.Warn("not all restarts of a former leader are part of their fan-outs, because their filters take long", "namespace", ref.Namespace)
+				}
+			}
+		}
+		d.adopt(w, decision, began, began, now)
+	}
+	if !began.IsZero() {
+		d.Gate.NoteFormer(w, began)
+	}
+}
+
+// Spend adds to the time that is spent on dating restarts in a namespace, and returns it.
+func (d *Deliveries) Spend(namespace string, took time.Duration) time.Duration {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.dating[namespace] += took
+	return d.dating[namespace]
+}
+
+// RestartedAt returns when the last restart of a workload began, zero if it has none.
+func RestartedAt(w *workload.Workload) time.Time {
+	if evicted, isByEviction := w.EvictedAt(); isByEviction {
+		return evicted
+	}
+	at, err := time.Parse(time.RFC3339Nano, w.Timestamp)
+	if err != nil || annotation.IsForged(at) {
+		return time.Time{}
+	}
+	return at
+}
+
+// ranBeforeRestart reports whether all pods of a workload ran before its last restart, which another process made.
+func ranBeforeRestart(w *workload.Workload) bool {
+	return w.Applied.Trusted && w.Applied.WasWhole && !w.OwnRecord && !RestartedAt(w).IsZero()
+}
+
+// MadeRestart names the restart that was the last one of a workload.
+type MadeRestart struct {
+	timestamp string // of the pod template
+	evict     uint32 // [workload.Workload.Evict]
+}
+
+// LastMade returns the last restart that was made of a workload, as it shows it.
+func LastMade(w *workload.Workload) MadeRestart { return MadeRestart{w.Timestamp, w.Evict} }
+
+// ResumeLate follows a restart that another process made and that shows only now, after the given one: the watch of a new
+// leader may be behind. A former leader cannot have made a restart long after this process began to lead, but whoever may
+// write to workloads can pretend so at any time.
+func (d *Deliveries) ResumeLate(ref names.WorkloadRef, former MadeRestart, now time.Time) {
+	d.mu.Lock()
+	until := d.since.Add(d.Policy.Deadline) // the clock of a former leader may be ahead
+	d.mu.Unlock()
+	w := d.Catalog.Workload(ref)
+	if w == nil || w.OwnRecord {
+		return
+	}
+	evicted, _ := w.EvictedAt()
+	isLaterEviction := w.Evict > former.evict && !evicted.After(until)
+	if isLaterEviction || record.IsLaterRestart(w.Timestamp, former.timestamp) && !record.IsLaterRestart(w.Timestamp, until.Format(time.RFC3339Nano)) {
+		d.Resume(ref, now)
+	}
+}
+
+// RecordedFor returns what the record of a workload says about its last restart.
+func RecordedFor(w *workload.Workload) decide.Decision {
+	return decide.Decision{Outcome: decide.Restart, Causes: decide.LastCauses(&w.Applied), MoreCauses: w.Applied.MoreRestartedFor()}
+}
+
+// RestartedFor is RecordedFor with the moments of the edits, which make the restart part of their fan-outs.
+func (d *Deliveries) RestartedFor(w *workload.Workload) decide.Decision {
+	decision := RecordedFor(w)
+	for i := range decision.Causes {
+		d.date(w, &decision.Causes[i])
+	}
+	return decision
+}
+
+// date completes a cause that a record names. It computes a checksum of the config, unless that is remembered.
+func (d *Deliveries) date(w *workload.Workload, cause *decide.Cause) {
+	if !d.Catalog.MissedEdit(w, cause.Config) { // otherwise the restart is not part of the fan-out of that edit
+		cause.Moments = decide.MomentsUntil(d.Catalog, cause.Config, cause.Keys, w.Applied.Written)
+	}
+}
+
+// FollowFailed follows a workload that failed under another leader after a restart for a config, to
+// notice if it runs after all. A restart from after that time is another one. The time may be that of another workload's failure.
+func (d *Deliveries) FollowFailed(ref names.WorkloadRef, config names.ConfigRef, failed time.Time, isDated bool) {
+	w := d.Catalog.Workload(ref)
+	if known := d.Of(ref); w == nil || known != nil && known.HasFailed {
+		return
+	}
+	began := cmp.Or(DeliveredAt(w), w.Applied.Written) // which is later if only a record was written since
+	if !w.Applied.Trusted || w.Applied.Reverted != nil || began.After(failed) || w.Idle || w.Hold != workload.NoHold || w.Deleting {
+		return
+	}
+	if !slices.ContainsFunc(w.Applied.RestartedFor, func(r record.Restarted) bool {
+		return r.Config == config || gate.GroupOf(r.Config.Kind, r.Config.Name) == config
+	}) {
+		return
+	}
+	decision := d.RestartedFor(w)
+	restart := &RollingRestart{
+		Restart: delivery.Begin(w, w.Applied.WasWhole, began), id: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed,
+		isUnexplained: true, IsUndated: !isDated,
+	}
+	d.Gate.Ended(ref, restart.id, false)
+	d.History.Begin(ref, restart.id, wording.CauseNote(decision), restart.Began)
+	d.History.fail(ref, restart.id, "an earlier leader saw it fail", "", restart.shownFailed())
+	d.follow(w, restart)
+	d.NoteFailed(ref)
+}
+
+// explain finds out once what the pods show of a restart that failed under another leader. They may show nothing any more.
+func (d *Deliveries) explain(ctx context.Context, restart *RollingRestart, w *workload.Workload) error {
+	if !restart.isUnexplained {
+		return nil
+	}
+	seen, err := d.Pods.Sight(ctx, w, configsOf(&restart.Decision))
+	if err != nil && (ctx.Err() != nil || d.Queue.Failures(w.Ref) < failures.PassingFailures) {
+		return err
+	}
+	restart.isUnexplained = false
+	if err == nil && seen.Condition >= delivery.Hanging {
+		evidence := evidenceOf(&seen)
+		d.History.fail(w.Ref, restart.id, seen.String(), evidence.Command(w.Ref.Namespace), restart.shownFailed())
+	}
+	return nil
+}
+
+// ResumeAll follows the restarts that another process has left.
+func (d *Deliveries) ResumeAll(now time.Time) {
+	d.mu.Lock()
+	d.since, d.dating = now, make(map[string]time.Duration)
+	d.mu.Unlock()
+	for _, ref := range d.Catalog.Workloads() {
+		if !d.Quarantine.Try(quarantine.Delivery, kinds.NameOfWorkload(ref), func() { d.Resume(ref, now) }) {
+			d.Forget(ref)
+			d.Gate.Forget(ref) // so that nobody waits for it
+		}
+	}
+}
+
+// DeliveredAt returns when the restart was made that a workload runs with, zero if there is none. Once all pods are evicted, only
+// the record shows it.
+func DeliveredAt(w *workload.Workload) time.Time {
+	if w.Method() == policy.ByEviction && w.Evict == 0 && w.Applied.Trusted {
+		return w.Applied.Written
+	}
+	return RestartedAt(w)
+}

@@ -1,0 +1,445 @@
+package gatekeeper
+
+import (
+	"cmp"
+	"context"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/controller/window"
+	"kubernetes-deployment-restart-controller/controller/wording"
+)
+
+// FanOutOptions determine how restarts that are due are held back.
+type FanOutOptions struct {
+	// Gradual means that the restarts for a content of a config start slowly, unless the config says
+	// otherwise, and that all restarts count for the limit.
+	Gradual bool
+	// Limit is how many restarts may be under way at the same time. Failures is how many may fail for
+	// one content before nobody else is restarted for it.
+	Limit, Failures int
+	// Groups name ConfigMaps that are copied into many namespaces; see [gate.GroupOf].
+	Groups []names.ConfigRef
+	// Window is when restarts may begin if neither their workloads nor their configs say so. The zero
+	// value means at any time.
+	Window window.Window
+}
+
+// Options are what a gatekeeper is made of.
+type Options struct {
+	FanOut  FanOutOptions
+	Evicts  bool // whether workloads may restart by eviction
+	Catalog *catalog.Catalog
+	// Wake makes a workload ask again.
+	Wake func(names.WorkloadRef)
+	// KnowsWorkloads reports whether all workloads of a namespace have been listed.
+	KnowsWorkloads func(namespace string) bool
+	// KnowsWhatExists reports whether it is known which configs of a kind exist in a namespace.
+	KnowsWhatExists func(kind names.ConfigKind, namespace string) bool
+	Notices         *Notices
+	Log             *slog.Logger
+}
+
+// Gatekeeper asks the gate when a restart may begin, and tells it what becomes of the restarts. Its
+// methods may be called by several goroutines at once.
+type Gatekeeper struct {
+	Options
+	windows windowCache
+
+	Mu     sync.Mutex
+	Ledger *gate.Ledger
+	Began  time.Time // when this process began to lead
+	// everything is why all restarts are held, empty if they are not.
+	everything string
+	// hasTried means that it was tried to read what is kept for all leaders, and knowsHalts that the halts of
+	// former leaders were read, or cannot be; hasReadHalts, that they were.
+	hasTried, knowsHalts, hasReadHalts bool
+	// HaltsObject is the ConfigMap of halts; it needs no lock.
+	HaltsObject store.OwnObject
+	// unread are the entries of the ConfigMap of halts that cannot be read, and why; unreadSince is since when there are any.
+	unread      map[string]string
+	unreadSince time.Time
+	// UsesWaves holds the namespaces in which workloads have waves of their own.
+	UsesWaves map[string]struct{}
+	// whyOver says why the last halt of a config is over, of at most MaxReports configs.
+	whyOver map[names.ConfigRef]string
+}
+
+// New returns a gatekeeper that knows of no restarts; see [Gatekeeper.Reset].
+func New(options Options) *Gatekeeper {
+	g := &Gatekeeper{Options: options, UsesWaves: make(map[string]struct{}), whyOver: make(map[names.ConfigRef]string)}
+	g.Reset()
+	return g
+}
+
+// Reset forgets all restarts, as at the start of a leader.
+func (g *Gatekeeper) Reset() {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	policy := gate.Policy{Gradual: g.FanOut.Gradual, Limit: g.FanOut.Limit, Failures: g.FanOut.Failures}
+	g.Ledger = gate.New(policy, func(ref names.WorkloadRef) { g.Wake(ref) })
+	g.Began = time.Now()
+	g.everything, g.hasTried, g.knowsHalts, g.hasReadHalts = "", false, false, false
+	g.unread, g.unreadSince = nil, time.Time{}
+	clear(g.UsesWaves)
+	clear(g.whyOver)
+}
+
+// Ask asks whether a restart may begin.
+func (g *Gatekeeper) Ask(r *gate.Request, now time.Time) gate.Answer {
+	answer, uncounted := g.askOnce(r, now)
+	if !uncounted {
+		return answer
+	}
+	g.countRunning(answer.FanOut)
+	answer, _ = g.askOnce(r, now)
+	return answer
+}
+
+// countRunning counts who runs with the content of a fan-out already. That takes time, so the lock is free meanwhile.
+func (g *Gatekeeper) countRunning(id gate.FanOut) {
+	running, failed := g.Catalog.Running(id.Config, id.Moment)
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.Ledger.CountRunning(id, running, failed...)
+}
+
+// KnowsReaders reports whether it can be known which workloads run with a content of a config.
+func (g *Gatekeeper) KnowsReaders(config names.ConfigRef) bool {
+	_, knowsHalts := g.KnowsOfHalts()
+	return knowsHalts && g.KnowsWorkloads(config.Namespace) && (!config.Kind.IsSecret() || g.Catalog.ContentKey(config) != "")
+}
+
+// CountedProgress returns how far a fan-out has come, with those who have its content already. It is the given progress if the
+// fan-out is over.
+func (g *Gatekeeper) CountedProgress(p gate.Progress) gate.Progress {
+	g.Mu.Lock()
+	needsCount := g.Ledger.NeedsCount(p.FanOut)
+	g.Mu.Unlock()
+	if !needsCount {
+		return p
+	}
+	g.countRunning(p.FanOut)
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	for known := range g.Ledger.ProgressOf(p.FanOut.Config) {
+		if known.FanOut == p.FanOut {
+			return known
+		}
+	}
+	return p
+}
+
+// askOnce also reports whether the answer may change once it is known who runs with the content
+// already. That takes time, so it is found out without the lock.
+func (g *Gatekeeper) askOnce(r *gate.Request, now time.Time) (answer gate.Answer, uncounted bool) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	answer = detached(g.Ledger.Ask(r, now))
+	return answer, answer.Reason == gate.SlowStart && g.Ledger.NeedsCount(answer.FanOut)
+}
+
+// detached returns an answer that does not change any more once the lock is released.
+func detached(answer gate.Answer) gate.Answer {
+	if answer.Halt != nil {
+		halt := *answer.Halt
+		answer.Halt = &halt
+	}
+	return answer
+}
+
+// Request describes a restart that is due to the gate: how long the budget of the workload makes it wait, and
+// how the workload is before it. It does not say what is missing; see [Gatekeeper.Missing].
+func (g *Gatekeeper) Request(w *workload.Workload, decision *decide.Decision, wait time.Duration, standing gate.Standing, now time.Time) *gate.Request {
+	r := &gate.Request{
+		Workload: w.Ref, Wave: WaveOf(w), Wait: wait, Standing: standing,
+		CannotRoll: w.Hold != workload.NoHold && w.Hold.Prevents() == "" || w.Idle,
+		Causes:     g.causes(w, decision),
+	}
+	wishes := g.wishes(w, r.Causes)
+	r.Hold = cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(g.Evicts))
+	r.Closed, r.Opens = wishes.Closed(func(window policy.Wish) (bool, time.Time, error) { return g.isClosed(window, now) })
+	return r
+}
+
+// Missing says which config does not exist that new pods of a workload need to start. It is empty if all do, or if that is
+// not known.
+func (g *Gatekeeper) Missing(view *catalog.View) string {
+	type kind struct {
+		names.ConfigKind
+		namespace string
+	}
+	known := make(map[kind]bool) // there may be very many configs, and many watches
+	return wording.Missing(view, func(config names.ConfigRef) bool {
+		k := kind{config.Kind, config.Namespace}
+		isKnown, wasAsked := known[k]
+		if !wasAsked {
+			isKnown = g.KnowsWhatExists(config.Kind, config.Namespace)
+			known[k] = isKnown
+		}
+		return isKnown && !view.MayBeUnwatched(config)
+	})
+}
+
+// KnowsContent reports whether the content of a config is known, or that it does not exist. Nothing tells which content of a
+// class of the CSI driver is the newest before the next rotation.
+func (g *Gatekeeper) KnowsContent(config names.ConfigRef) bool {
+	return config.Kind.IsPerPod() || g.KnowsWhatExists(config.Kind, config.Namespace) && (!g.Catalog.HasConfig(config) || g.hasContent(config))
+}
+
+// causes returns the configs that a restart delivers. If it has further causes than the decision names,
+// or none that it can name, it may deliver any of the configs that the workload reads.
+func (g *Gatekeeper) causes(w *workload.Workload, decision *decide.Decision) []gate.Cause {
+	causes := make([]gate.Cause, 0, len(decision.Causes))
+	for i := range decision.Causes {
+		causes = append(causes, g.cause(&decision.Causes[i]))
+	}
+	if len(decision.Causes) > 0 && decision.MoreCauses == 0 {
+		return causes
+	}
+	named := make(map[names.ConfigRef]struct{}, len(causes))
+	for i := range causes {
+		named[causes[i].Config] = struct{}{}
+	}
+	for _, config := range w.Configs() {
+		_, isNamed := named[config]
+		if policy := g.Catalog.PolicyOf(config); !isNamed && !w.IgnoresBy(config, &policy) {
+			causes = append(causes, g.inGroup(gate.Cause{Config: config, IsGradual: g.IsGradual(policy)}))
+		}
+	}
+	return causes
+}
+
+func (g *Gatekeeper) cause(cause *decide.Cause) gate.Cause {
+	policy := g.Catalog.PolicyOf(cause.Config)
+	c := gate.Cause{Config: cause.Config, Keys: cause.AllKeys(), Moments: cause.Moments, IsGradual: g.IsGradual(policy)}
+	c.Moments = c.Moments[max(0, len(c.Moments)-maxFanOuts):]
+	if policy.Urgent != "" {
+		c.IsUrgent = policy.Urgent == g.Catalog.ContentID(cause.Config, nil)
+	}
+	return g.inGroup(c)
+}
+
+// maxFanOuts is in how many fan-outs of one config a restart takes part at most: in those of the last edits.
+const maxFanOuts = 4
+
+// inGroup completes a cause whose config has copies in other namespaces.
+func (g *Gatekeeper) inGroup(c gate.Cause) gate.Cause {
+	group := gate.GroupOf(c.Config.Kind, c.Config.Name)
+	if c.IsGradual && slices.Contains(g.FanOut.Groups, group) {
+		c.Group, c.Content = group, g.Catalog.ContentID(c.Config, nil)
+	}
+	return c
+}
+
+// IsGradual reports whether restarts for a config with these rules start slowly.
+func (g *Gatekeeper) IsGradual(rules policy.ConfigPolicy) bool {
+	switch rules.FanOut {
+	case policy.Gradual:
+		return true
+	case policy.AllAtOnce:
+		return false
+	}
+	return g.FanOut.Gradual
+}
+
+// WaveOf returns the wave of a workload, 0 if it has none.
+func WaveOf(w *workload.Workload) int16 {
+	if w.Policy == nil {
+		return 0
+	}
+	return w.Policy.Wave
+}
+
+// wishes returns what people ask of a restart for these causes. Those without a moment may not have changed.
+func (g *Gatekeeper) wishes(w *workload.Workload, causes []gate.Cause) policy.Wishes {
+	return policy.Wishes{Everything: g.EverythingHeld(), Workload: w.Policy, Delivered: func(yield func(policy.Delivery) bool) {
+		for i := range causes {
+			c := &causes[i]
+			if !yield(policy.Delivery{Config: c.Config, Policy: g.Catalog.PolicyOf(c.Config), IsUrgent: c.IsUrgent, IsUncertain: len(c.Moments) == 0}) {
+				return
+			}
+		}
+	}}
+}
+
+// Release says how to release the hold that keeps a restart from beginning, empty if no person has set it.
+func (g *Gatekeeper) Release(w *workload.Workload, decision *decide.Decision) string {
+	if w.Hold.Prevents() != "" {
+		return ""
+	}
+	for hold := range g.wishes(w, g.causes(w, decision)).Holds() {
+		switch hold.By {
+		case policy.ByWorkload:
+			return ". Release it with: " + wording.ReleaseCommand(w.Ref)
+		case policy.ByConfig:
+			return ". Release it with: " + wording.ReleaseCommand(hold.Config)
+		case policy.ByController:
+		}
+		return ". Release it by removing the entry " + gate.HoldEntry + " from the ConfigMap of halts"
+	}
+	return ""
+}
+
+// EverythingHeld says why all restarts are held, empty if they are not.
+func (g *Gatekeeper) EverythingHeld() string {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return g.everything
+}
+
+// isClosed reports whether a window is closed, when it opens, zero if that is not known, and why it cannot be read.
+func (g *Gatekeeper) isClosed(window policy.Wish, now time.Time) (isClosed bool, opens time.Time, err error) {
+	if window.By != policy.ByController {
+		return g.windows.closedBy(window.Text, now)
+	}
+	isOpen, opens := g.FanOut.Window.At(now)
+	return !isOpen, opens, nil
+}
+
+// Begun notes that a restart has begun.
+func (g *Gatekeeper) Begun(r *gate.Request, now time.Time) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.Ledger.Begin(r, now)
+}
+
+// Failed notes that an attempt at a workload failed and will be repeated.
+func (g *Gatekeeper) Failed(ref names.WorkloadRef, isPending, isUncertain, isRefused bool, now time.Time) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.Ledger.Release(ref, isPending, isUncertain, now)
+	g.Ledger.Refuse(ref, isRefused)
+}
+
+// ForgetRefusals notes that what refused the restarts of workloads is over.
+func (g *Gatekeeper) ForgetRefusals(workloads []names.WorkloadRef) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	for _, ref := range workloads {
+		g.Ledger.Refuse(ref, false)
+	}
+}
+
+// Settle notes that no restart of a workload is due.
+func (g *Gatekeeper) Settle(ref names.WorkloadRef) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.Ledger.Settle(ref)
+}
+
+// Forget forgets a workload that is gone or no longer opted in.
+func (g *Gatekeeper) Forget(ref names.WorkloadRef) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.Ledger.Forget(ref)
+	if !g.Catalog.HasWorkloads(ref.Namespace) {
+		delete(g.UsesWaves, ref.Namespace)
+	}
+}
+
+// IsBeginning reports whether this process may just have restarted a workload; see [gate.Ledger.IsBeginning].
+func (g *Gatekeeper) IsBeginning(ref names.WorkloadRef) bool {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return g.Ledger.IsBeginning(ref)
+}
+
+// Resumed notes a restart that another process began.
+func (g *Gatekeeper) Resumed(r *gate.Request, now time.Time) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.Ledger.BeginFormer(r, now)
+}
+
+// Rolled notes that all pods of a workload run after a restart.
+func (g *Gatekeeper) Rolled(ref names.WorkloadRef, id string) {
+	g.ofCurrent(ref, id, func() { g.Ledger.Rolled(ref) })
+}
+
+// Stalled notes that a restart makes no progress, or takes too long.
+func (g *Gatekeeper) Stalled(ref names.WorkloadRef, id string) {
+	g.ofCurrent(ref, id, func() { g.Ledger.FreePlace(ref) })
+}
+
+// Ended notes that a restart is over.
+func (g *Gatekeeper) Ended(ref names.WorkloadRef, id string, isDelivered bool) {
+	g.ofCurrent(ref, id, func() { g.Ledger.End(ref, isDelivered) })
+}
+
+// ofCurrent does something about a restart under the lock, unless another one has begun since.
+func (g *Gatekeeper) ofCurrent(ref names.WorkloadRef, id string, do func()) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	if current, found := g.Ledger.Current(ref); found && current == id {
+		do()
+	}
+}
+
+// tickPeriod is how often the ledger learns that time has passed.
+const tickPeriod = 5 * time.Second
+
+// Run tells the ledger that time passes, until the context ends.
+func (g *Gatekeeper) Run(ctx context.Context) {
+	run.Every(ctx, tickPeriod, g.tick)
+}
+
+func (g *Gatekeeper) tick(now time.Time) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.Ledger.Tick(now)
+}
+
+// Progress returns how far the fan-outs have come, and which ones have ended since the last call.
+func (g *Gatekeeper) Progress() (underWay, finished []gate.Progress) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return slices.Collect(g.Ledger.Progress()), g.Ledger.TakeFinished()
+}
+
+// Collect computes the metrics of what the gate holds back.
+func (g *Gatekeeper) Collect(gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	for reason, held := range g.Ledger.Waiting() {
+		gauge(heldDesc, float64(held), string(reason))
+	}
+	gauge(fanOutsDesc, float64(g.Ledger.FanOuts()), "rolling")
+	gauge(fanOutsDesc, float64(g.Ledger.ActiveHalts()), "halted")
+	gauge(undeliveredDesc, float64(g.Ledger.UnderWay()))
+	gauge(unreadDesc, float64(len(g.unread)))
+}
+
+// KnowsEnough returns nil if all is known that may hold a restart back.
+func (g *Gatekeeper) KnowsEnough(r *gate.Request) error {
+	hasTried, knowsHalts := g.KnowsOfHalts()
+	isGradual := slices.ContainsFunc(r.Causes, func(c gate.Cause) bool { return c.IsGradual })
+	switch {
+	case !hasTried:
+		return g.HaltsObject.Waits(failures.ErrHaltsUnknown) // everything may be held
+	case !isGradual && !g.FanOut.Gradual && !g.UsesWavesIn(r.Workload.Namespace):
+		return nil
+	case !knowsHalts:
+		return g.HaltsObject.Waits(failures.ErrHaltsUnknown)
+	case !g.KnowsWorkloads(r.Workload.Namespace):
+		return failures.ErrWorkloadsUnknown
+	}
+	return nil
+}
+
+// ListPatience is how long workloads that cannot be listed keep others from restarting. Those of a kind that
+// the controller may not list never can.
+const ListPatience = time.Minute

@@ -1,0 +1,368 @@
+package gatekeeper
+
+import (
+	"cmp"
+	"crypto/rand"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/events"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/wording"
+	"kubernetes-deployment-restart-controller/internal/status"
+)
+
+// HaltNews describes a halt of the restarts for a config, for the report of it.
+type HaltNews struct {
+	ID     string
+	Config names.ConfigRef
+	// On is the config that the failed restart was for. It may be a copy of the one that is halted, and while a
+	// namespace has too many halts, no single config is halted.
+	On   names.ConfigRef
+	Held int // how many restarts wait
+	// Begins means that the halt begins with this failure.
+	Begins bool
+}
+
+// FailedRestart is a restart that failed, and what it was for.
+type FailedRestart struct {
+	ID       string // by which the gate knows it
+	Began    time.Time
+	Causes   []decide.Cause
+	Recorded names.Sequence // the moment of its record
+}
+
+// Halt notes a restart that failed, and returns the halts that begin or go on because of that, and whether
+// the failure counts at all: only configs count whose restarts are gradual, and whose content is still what the
+// restart delivered.
+func (g *Gatekeeper) Halt(w *workload.Workload, restart *FailedRestart, seen gate.Evidence, now time.Time) (halts []HaltNews, counts bool) {
+	for i := range restart.Causes {
+		cause := &restart.Causes[i]
+		failure, isDelivered := g.failureOf(w, restart, cause)
+		if !isDelivered {
+			continue
+		}
+		failure.Began, failure.Evidence, counts = restart.Began, seen, true
+		if local := g.Fail(failure, now); local != nil {
+			local.On = cause.Config
+			halts = append(halts, *local)
+		}
+		c := g.inGroup(gate.Cause{Config: cause.Config, IsGradual: true})
+		if !gate.IsGroup(c.Group) {
+			continue
+		}
+		ofGroup := &gate.Failure{Workload: w.Ref, Config: c.Group, Content: c.Content, Began: restart.Began}
+		if h := g.Fail(ofGroup, now); h != nil {
+			h.On = cause.Config
+			halts = append(halts, *h)
+		}
+	}
+	return halts, counts
+}
+
+// Fail notes a failure, and returns the halt that follows; nil if there is none.
+func (g *Gatekeeper) Fail(failure *gate.Failure, now time.Time) *HaltNews {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	id := NewHaltID()
+	h := g.Ledger.Fail(failure, id, now)
+	if h == nil {
+		return nil
+	}
+	return &HaltNews{ID: h.ID, Config: h.Config, Held: g.Ledger.Due(h.Config), Begins: h.ID == id}
+}
+
+// failureOf describes what failed, and reports whether the restart was part of a gradual fan-out of the config,
+// which still has the content that was delivered.
+func (g *Gatekeeper) failureOf(w *workload.Workload, restart *FailedRestart, cause *decide.Cause) (failure *gate.Failure, isDelivered bool) {
+	keys := haltedKeys(cause)
+	content := g.Catalog.ContentID(cause.Config, keys)
+	g.ofCurrent(w.Ref, restart.ID, func() { isDelivered = g.Ledger.IsPartOf(w.Ref, cause.Config) })
+	isDelivered = isDelivered && content != "" && !g.Catalog.MissedEdit(w, cause.Config) &&
+		!g.Catalog.EditedSince(cause.Config, cause.AllKeys(), restart.Recorded) && // which comes last, like the next
+		(len(keys) > 0 || !g.Catalog.ShowedEditTo(w, cause.Config, restart.Recorded)) // the whole content would be halted
+	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content, Key: g.Catalog.ContentKey(cause.Config)}, isDelivered
+}
+
+// haltedKeys returns the keys for which a cause halts restarts; none means all. The keys of Secrets are
+// not named outside of this process, and neither are very long names.
+func haltedKeys(cause *decide.Cause) []string {
+	keys, size := cause.AllKeys(), 0
+	for _, key := range keys {
+		size += len(key)
+	}
+	if cause.Config.Kind.IsSecret() || size > longestHaltKeys {
+		return nil
+	}
+	return keys
+}
+
+// firstPatience is how long the others wait for it to be known whether workloads restart that a former
+// content has broken. Their grace period may be much longer.
+const firstPatience = time.Minute
+
+// hasContent reports whether the content of a config that exists has an id, without making it, which takes long for a large one.
+func (g *Gatekeeper) hasContent(config names.ConfigRef) bool {
+	if config.Kind.IsPerPod() {
+		return g.Catalog.ContentID(config, nil) != ""
+	}
+	return !config.Kind.IsSecret() || g.Catalog.ContentKey(config) != ""
+}
+
+// ContentChanged ends the halts of a config for keys that have changed. The workloads that the former
+// content has broken go first. The contents are compared without the lock, because that takes time.
+func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
+	if gate.IsGroup(config) {
+		g.dropGroupHalts(config)
+		return
+	}
+	contents := g.HaltedContents(config)
+	if len(contents) == 0 || g.Catalog.HasConfig(config) && !g.hasContent(config) {
+		return // there are no halts, or the key of Secrets is not known yet
+	}
+	isOver, key := make(map[string]bool), g.Catalog.ContentKey(config)
+	for content, failed := range contents {
+		if failed.Key != "" && failed.Key != key { // the same content has another id now
+			isOver[content] = g.Catalog.ShowedEdit(config, failed.Keys, failed.Since)
+		} else {
+			isOver[content] = g.Catalog.ContentID(config, failed.Keys) != content
+		}
+	}
+	why := "its content has changed"
+	if !g.Catalog.HasConfig(config) {
+		why = "it is gone"
+	}
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	var broken []names.WorkloadRef
+	for _, h := range g.Ledger.EndHalts(config, func(content string) bool { return isOver[content] }) {
+		g.over(h, why)
+		for _, ref := range h.Failed {
+			if w := g.Catalog.Workload(ref); w != nil && slices.Contains(w.Configs(), config) {
+				broken = append(broken, ref)
+			}
+		}
+	}
+	if len(broken) > 0 {
+		g.Ledger.GoFirst(config, broken, now.Add(firstPatience))
+	}
+}
+
+// HaltedContents returns the contents for which a config has halts, or failures.
+func (g *Gatekeeper) HaltedContents(config names.ConfigRef) map[string]gate.FailedContent {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return g.Ledger.Contents(config)
+}
+
+// dropGroupHalts ends the halts of a group for content that no copy has any more. Looking for the copies takes
+// time, so that happens without the lock.
+func (g *Gatekeeper) dropGroupHalts(group names.ConfigRef) {
+	for content := range g.HaltedContents(group) {
+		if !g.Catalog.IsContentOf(group.Kind, group.Name, content) {
+			g.contentGone(group, content)
+		}
+	}
+}
+
+func (g *Gatekeeper) contentGone(group names.ConfigRef, gone string) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	for _, h := range g.Ledger.EndHalts(group, func(content string) bool { return content == gone }) {
+		g.over(h, "no copy has the content any more")
+	}
+}
+
+// Recovered ends the halts of configs because a workload that failed runs with them after all, and reports whether there was one.
+func (g *Gatekeeper) Recovered(w *workload.Workload) (hasEnded bool) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	for _, config := range w.Configs() {
+		for _, halted := range []names.ConfigRef{config, gate.GroupOf(config.Kind, config.Name)} {
+			reads := func(h *gate.Halt) bool { // other copies of a group may have other content than this one by now
+				return w.Selects(config, h.Keys) && (halted == config || h.Content == g.Catalog.ContentID(config, nil))
+			}
+			for _, h := range g.Ledger.Recovered(w.Ref, halted, reads) {
+				g.over(h, recovery(w.Ref, halted))
+				hasEnded = true
+			}
+		}
+	}
+	return hasEnded
+}
+
+// Resume ends a halt of a config if its owner has asked for that with the id of the halt, and reports
+// whether it did.
+func (g *Gatekeeper) Resume(config names.ConfigRef, now time.Time) bool {
+	id := g.Catalog.PolicyOf(config).Resume
+	if id == "" {
+		return false
+	}
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	h := g.Ledger.Resume(config, id, now)
+	if h == nil {
+		return false
+	}
+	g.over(h, "a person has set "+annotation.ResumeAnnotation+"="+id)
+	return true
+}
+
+// ResumeByID ends a halt that a person has removed from the record of halts.
+func (g *Gatekeeper) ResumeByID(id string) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	for _, config := range g.Ledger.Halted() {
+		if h := g.Ledger.Resume(config, id, time.Now()); h != nil {
+			g.over(h, "a person has removed it from the ConfigMap of halts")
+		}
+	}
+}
+
+// over reports that a halt is over, and why. It must be called with the lock held.
+func (g *Gatekeeper) over(h *gate.Halt, why string) {
+	g.Log.Info("restarts for a config are resumed", "config", h.Config, "halt", h.ID, "because", why)
+	if len(g.whyOver) >= MaxReports {
+		clear(g.whyOver)
+	}
+	g.whyOver[h.Config] = why
+	on, where := ReportedOn(h)
+	g.Notices.Note(on, corev1.EventTypeNormal, events.Resumed, "resumed"+where+": "+why)
+}
+
+// WhyResumed returns why the last halt of a config is over, empty if that is not known any more.
+func (g *Gatekeeper) WhyResumed(config names.ConfigRef) string {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return g.whyOver[config]
+}
+
+// recovery names a workload that runs after all, unless whoever reads it may not see its namespace.
+func recovery(ref names.WorkloadRef, halted names.ConfigRef) string {
+	name := wording.WorkloadName(ref)
+	if gate.IsGroup(halted) {
+		name = "a workload that failed"
+	}
+	return name + " runs after all"
+}
+
+// Restore takes in a halt of a former leader.
+func (g *Gatekeeper) Restore(h gate.Halt) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.Ledger.Restore(h, time.Now())
+}
+
+// Halted returns the configs with halts.
+func (g *Gatekeeper) Halted() []names.ConfigRef {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return g.Ledger.Halted()
+}
+
+// Records returns what to write down of the halts of each config, sorted.
+func (g *Gatekeeper) Records() [][]gate.HaltRecord {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	var all [][]gate.HaltRecord
+	for _, config := range g.Ledger.Halted() {
+		var ofOne []gate.HaltRecord
+		for _, h := range g.Ledger.HaltsOf(config) {
+			ofOne = append(ofOne, h.Record())
+		}
+		if len(ofOne) > 0 {
+			all = append(all, ofOne)
+		}
+	}
+	slices.SortFunc(all, func(a, b []gate.HaltRecord) int { return cmp.Compare(a[0].Config, b[0].Config) })
+	return all
+}
+
+// HoldEverything takes in why all restarts are held, empty if they are not, and reports whether that has begun or is over.
+func (g *Gatekeeper) HoldEverything(why string) (hasChanged bool) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	switch {
+	case why != "" && why != g.everything:
+		g.Log.Warn("all restarts are held", "why", why)
+	case why == "" && g.everything != "":
+		g.Log.Info("the hold of all restarts is over", "was", g.everything)
+	}
+	hasChanged = (g.everything == "") != (why == "")
+	g.everything = why
+	return hasChanged
+}
+
+// SetHaltsKnown notes that the halts of former leaders were read, or that restarts go on without them.
+func (g *Gatekeeper) SetHaltsKnown(wereRead bool) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.knowsHalts, g.hasReadHalts = true, g.hasReadHalts || wereRead
+}
+
+// HaltsGap says what follows if the ConfigMap of halts cannot be used.
+func (g *Gatekeeper) HaltsGap() (gap status.Gap, found bool) {
+	g.Mu.Lock()
+	text := "The next leader will not know of new halts, because this one cannot read or update the ConfigMap of halts"
+	switch {
+	case !g.knowsHalts:
+		text = "Restarts wait for a minute, and then begin without the halts of former leaders, because the controller cannot read or update the ConfigMap of halts"
+	case !g.hasReadHalts:
+		text = "Halts of former leaders are ignored, if there are any, because the controller cannot read the ConfigMap of halts"
+	}
+	g.Mu.Unlock()
+	return g.HaltsObject.Gap(text)
+}
+
+// SetHaltsTried notes that it was tried to read what is kept for all leaders.
+func (g *Gatekeeper) SetHaltsTried() {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.hasTried = true
+}
+
+// ActiveHalts returns copies of the halts that stop restarts.
+func (g *Gatekeeper) ActiveHalts() []gate.Halt {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	var active []gate.Halt
+	for _, config := range g.Ledger.Halted() {
+		for _, h := range g.Ledger.HaltsOf(config) {
+			if h.IsActive() {
+				active = append(active, *h)
+			}
+		}
+	}
+	return active
+}
+
+// KnowsOfHalts reports whether it was tried to read what is kept for all leaders, and whether the halts of
+// former leaders are known.
+func (g *Gatekeeper) KnowsOfHalts() (hasTried, knowsHalts bool) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return g.hasTried, g.knowsHalts
+}
+
+// ReportedOn returns on which config an Event reports a halt, and where restarts are halted. A group is no object, so
+// that is one of the copies with which a workload has failed.
+func ReportedOn(h *gate.Halt) (on names.ConfigRef, where string) {
+	if !gate.IsGroup(h.Config) || len(h.Failed) == 0 {
+		return h.Config, ""
+	}
+	return names.ConfigRef{Kind: h.Config.Kind, Namespace: h.Failed[0].Namespace, Name: h.Config.Name}, " in all namespaces"
+}
+
+// What the ConfigMap of halts contains: an entry for each config with halts, and the hold of
+// everything, which only people write; see [gate.Entries].
+const longestHaltKeys = 512 // bytes of the names of the keys of a halt
+
+// NewHaltID returns an id that a person can type.
+func NewHaltID() string { return strings.ToLower(rand.Text()[:8]) }

@@ -1,0 +1,134 @@
+package halts
+
+import (
+	"fmt"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/controller/counting"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/restart"
+)
+
+// halting returns a keeper of halts, and a function that halts a config.
+func halting(t *testing.T) (*Keeper, func(namespace, name string) string) {
+	t.Helper()
+	known := catalog.New()
+	g := gatekeeper.New(gatekeeper.Options{
+		FanOut: gatekeeper.FanOutOptions{Gradual: true, Limit: 50}, Catalog: known, Wake: func(names.WorkloadRef) {},
+		Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler),
+	})
+	k := &Keeper{
+		OptIns: counting.NewOptIns(optin.Rules{}, nil),
+		Gate:   g, Log: slog.New(slog.DiscardHandler), Restarter: restart.NewRestarter(restart.Parts{Backlogs: pending.NewBacklogs()}, nil), Mistakes: &intake.Mistakes{},
+		Watches: func(namespace string) bool { return namespace != "elsewhere" },
+	}
+	return k, func(namespace, name string) string {
+		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: name}
+		ref := names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: "reader"}
+		h := g.Ledger.Fail(&gate.Failure{Workload: ref, Config: config, Keys: []string{"k"}, Content: "c", Began: time.Now()}, gatekeeper.NewHaltID(), time.Now())
+		return h.ID
+	}
+}
+
+func TestHaltsAreReadAsTheyWereWritten(t *testing.T) {
+	k, halt := halting(t)
+	id := halt("a", "web")
+	data, written := map[string]string{"configmap.elsewhere.x": "[]"}, make(map[string]string)
+	if !k.WriteTo(data, written) || k.WriteTo(data, written) {
+		t.Fatal("it was not written once")
+	}
+	if _, kept := data["configmap.elsewhere.x"]; !kept || len(data) != 2 {
+		t.Errorf("the entries are %q", data)
+	}
+	next, _ := halting(t)
+	next.TakeIn(data)
+	restored := next.Gate.Records()
+	if len(restored) != 1 || restored[0][0].ID != id || restored[0][0].Failed[0] != "deployment/a/reader" || next.Gate.Ledger.ActiveHalts() != 1 {
+		t.Errorf("restored %+v", restored)
+	}
+}
+
+func TestAHaltThatAPersonRemovesIsResumed(t *testing.T) {
+	k, halt := halting(t)
+	halt("a", "web")
+	data := map[string]string{}
+	k.written, k.hasTakenIn = make(map[string]string), true
+	k.WriteTo(data, k.written)
+	k.TakeIn(data)
+	k.TakeIn(map[string]string{"configmap.a.web": "a typing error"})
+	if k.Gate.Ledger.ActiveHalts() != 1 {
+		t.Fatal("it is not active")
+	}
+	k.TakeIn(map[string]string{})
+	if k.Gate.Ledger.ActiveHalts() != 0 {
+		t.Error("it is active")
+	}
+}
+
+func TestNamespacesWithManyHaltsLeaveRoomForTheOthers(t *testing.T) {
+	k, halt := halting(t)
+	long := strings.Repeat("x", 240)
+	for i := range 150 {
+		for j := range 15 {
+			halt(fmt.Sprintf("hostile-%03d", i), fmt.Sprintf("%s-%d", long, j))
+		}
+	}
+	halt("zoo", "web")
+	data, written := map[string]string{}, make(map[string]string)
+	k.WriteTo(data, written)
+	size := 0
+	for name, text := range data {
+		size += len(name) + len(text)
+	}
+	if data["configmap.zoo.web"] == "" || size > haltsRoom || len(written) != len(data) {
+		t.Errorf("%d bytes in %d entries for %d halts, that of the other namespace is %q", size, len(data), len(written), data["configmap.zoo.web"])
+	}
+}
+
+func TestTheHoldOfEverythingIsLoggedOnceAndSoIsItsEnd(t *testing.T) {
+	k, _ := halting(t)
+	var log strings.Builder
+	k.Gate.Log = slog.New(slog.NewTextHandler(&log, nil))
+	for _, step := range []struct {
+		data map[string]string
+		want string
+	}{
+		{map[string]string{}, ""},
+		{map[string]string{gate.HoldEntry: "incident 42"}, `level=WARN msg="all restarts are held" why="incident 42"`},
+		{map[string]string{gate.HoldEntry: "incident 42"}, ""},
+		{map[string]string{gate.HoldEntry: "incident 43"}, `level=WARN msg="all restarts are held" why="incident 43"`},
+		{map[string]string{}, `level=INFO msg="the hold of all restarts is over" was="incident 43"`},
+		{map[string]string{}, ""},
+	} {
+		log.Reset()
+		k.TakeIn(step.data)
+		_, got, _ := strings.Cut(strings.TrimSpace(log.String()), " ") // without the time
+		if got != step.want {
+			t.Errorf("%q is logged as %q, want %q", step.data, got, step.want)
+		}
+	}
+}
+
+func TestWhatIsNoHaltIsIgnored(t *testing.T) {
+	k, _ := halting(t)
+	k.TakeIn(map[string]string{
+		"a": "nonsense", "b": `[{"id":"x"}]`, "c": `[{"id":"x","config":"configmap/a","content":"c"}]`, "d": `{"id":3}`,
+		"configmap.a.web": `[{"id":"x","config":"configmap/a/web","content":"c","failed":["nobody","deployment/a/web"]}]`,
+		"hold":            " ",
+	})
+	if restored := k.Gate.Records(); len(restored) != 1 || len(restored[0]) != 1 || len(restored[0][0].Failed) != 1 {
+		t.Errorf("restored %+v", restored)
+	}
+	if why := k.Gate.EverythingHeld(); why != "no reason given" {
+		t.Errorf("everything is held: %q", why)
+	}
+}

@@ -1,0 +1,44 @@
+package intake
+
+import (
+	"slices"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
+)
+
+// observeMount takes in a mount that is new or has changed.
+func (in *Intake) observeMount(mount *content.Mount) {
+	if in.OptIns.Rules.Ignores(mount.Class.Namespace) {
+		return
+	}
+	now := time.Now()
+	if in.Catalog.ObserveMount(*mount, now) {
+		in.configChanged(mount.Class, now)
+	}
+}
+
+// listMounts takes in all mounts of a namespace, or of all namespaces.
+func (in *Intake) listMounts(namespace string, all []*kinds.Observation, first bool) {
+	mounts := make([]*content.Mount, 0, len(all))
+	for _, o := range all {
+		if !in.OptIns.Rules.Ignores(o.Mount.Class.Namespace) {
+			mounts = append(mounts, o.Mount)
+		}
+	}
+	now, changed := time.Now(), make(map[names.ConfigRef]struct{})
+	in.Catalog.ListMounts(namespace, mounts, now, first, func(class names.ConfigRef) { changed[class] = struct{}{} })
+	for class := range changed {
+		in.Quarantine.Try(quarantine.Queue, kinds.NameOfConfig(class), func() { in.configChanged(class, now) })
+	}
+}
+
+// KnowMounts reports whether all mounts of a namespace have been listed once, or are not watched.
+func (all *Watches) KnowMounts(namespace string) bool {
+	return !slices.ContainsFunc(all.All, func(w *ResourceWatch) bool {
+		return w.mounts && w.Shows(namespace) && !w.Status().Synced
+	})
+}

@@ -1,0 +1,111 @@
+package judge
+
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/follow"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/controller/wording"
+	"kubernetes-deployment-restart-controller/internal/quarantine"
+	"kubernetes-deployment-restart-controller/internal/status"
+)
+
+// Resting is how the workloads are for which nothing is under way.
+type Resting struct {
+	catalog *catalog.Catalog
+	History *follow.History
+	role    *run.Role
+	// Unsettled are the enabled workloads that are left alone, or not all of whose pods run, whatever else they wait for.
+	Unsettled store.Noted[names.WorkloadRef, Unsettled]
+}
+
+// NewResting returns what is known of workloads at rest.
+func NewResting(known *catalog.Catalog, history *follow.History, role *run.Role) *Resting {
+	return &Resting{catalog: known, History: history, role: role, Unsettled: store.Noted[names.WorkloadRef, Unsettled]{CountsAll: true}}
+}
+
+// Unsettled is since when a workload at rest is in a state.
+type Unsettled struct {
+	state status.State
+	status.Beginning
+}
+
+// Judge notes since when a workload is left alone, or not all of its pods run.
+func (r *Resting) Judge(w *workload.Workload, now time.Time) {
+	state := r.StandingOf(w.Ref).State
+	if state == status.Settled {
+		r.Unsettled.Drop(w.Ref.Namespace, w.Ref)
+	} else if known, _ := r.Unsettled.Find(w.Ref.Namespace, w.Ref); known.state != state {
+		r.Unsettled.Put(w.Ref.Namespace, w.Ref, Unsettled{state, r.role.Beginning(now)})
+	}
+}
+
+// StandingOf returns how a workload is for which nothing is under way, with what became of its last restart if that is
+// not known to be good.
+func (r *Resting) StandingOf(ref names.WorkloadRef) pending.Standing {
+	last := r.History.Of(ref)
+	isOpen := last != nil && last.Why != "" && (last.Outcome == status.Unknown || last.Outcome == status.Broken)
+	w := r.catalog.Workload(ref)
+	switch {
+	case w != nil && w.Excess != workload.NoExcess:
+		return pending.Standing{Ref: ref, State: status.LeftAlone}
+	case w == nil, !w.LacksPods() && (!w.Rollout.ByPods || !isOpen):
+		return pending.Standing{Ref: ref, State: status.Settled}
+	case isOpen:
+		return pending.Standing{Ref: ref, State: status.Unready, Since: last.Time, By: pending.WaitedFor{Text: "not all of its pods were seen to run since it restarted: " + last.Why}}
+	}
+	began, _ := r.Unsettled.Find(ref.Namespace, ref)
+	return pending.Standing{Ref: ref, State: status.Unready, Since: began.Since, AtLeast: began.AtLeast, By: pending.WaitedFor{Text: "not all of its pods run, and why is not known here"}}
+}
+
+// Judge finds out what is wrong with workloads. Nothing is done about that here.
+type Judge struct {
+	Catalog    *catalog.Catalog
+	Changes    *pending.ChangeQueue
+	Restarter  *restart.Restarter
+	Absences   *Absences
+	Resting    *Resting
+	Role       *run.Role
+	Quarantine *quarantine.Set
+}
+
+// Judge returns the verdict of one, or fresh if that panics.
+func (j *Judge) Judge(ref names.WorkloadRef) Verdict {
+	v := Fresh
+	j.Quarantine.Try(quarantine.Metrics, kinds.NameOfWorkload(ref), func() { v = j.judge(ref) })
+	return v
+}
+
+// judge decides whether a workload is stale: its record differs from the catalog, or its pods
+// need a restart that has not been possible yet.
+func (j *Judge) judge(ref names.WorkloadRef) Verdict {
+	view, found := j.Catalog.View(ref)
+	if !found {
+		j.Absences.Put(ref, "", time.Now())
+		j.Resting.Unsettled.Drop(ref.Namespace, ref)
+		return Fresh
+	}
+	j.Resting.Judge(view.Workload, time.Now())
+	if j.Restarter.KnowsConfigs(ref.Namespace) {
+		j.Absences.Put(ref, wording.Missing(&view, anyConfig), time.Now())
+	}
+	held := j.Changes.HoldsAny(ref) // before the change moves on to the backlogs
+	due, waits := j.Restarter.State(ref)
+	switch {
+	case !due && decide.Decide(view).Outcome != decide.Restart:
+		return Fresh
+	case j.Restarter.Backlogs.IsHeld(ref):
+		return Fresh // deliberately; see the metric of held workloads
+	case held || waits || !j.Role.Acts():
+		return Stale
+	}
+	return Forgotten
+}

@@ -1,0 +1,2 @@
+// Package metrics has what the controller counts as it works.
+package metrics

@@ -1,0 +1,260 @@
+package wording
+
+import (
+	"fmt"
+	"strings"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/status"
+)
+
+// These are the causes of a restart for which there is no config to name.
+const (
+	revertedCause = "the last restart was reverted"
+	returnedCause = "a config had different content for a while"
+)
+
+// Causes names the configs that cause a restart and their changed keys. For a Secret
+// it gives only the number of keys, because their names may reveal something.
+func Causes(decision decide.Decision) string {
+	return describeCauses(decision, func(cause decide.Cause) string {
+		if cause.Config.Kind.IsPerPod() {
+			return fmt.Sprintf("%s %s was rotated in running pods", cause.Config.Kind, cause.Config.Name)
+		}
+		return fmt.Sprintf("%s %s changed (%s)", cause.Config.Kind, cause.Config.Name, describeKeys(cause))
+	})
+}
+
+// longestCause is how many bytes of a pod template the cause of a restart may take.
+const longestCause = 512
+
+// CauseNote is the cause of a restart for the pod template, as short as possible, because every
+// pod has it. It does not name keys of Secrets either.
+func CauseNote(decision decide.Decision) string {
+	return brief.Within(longestCause, describeCauses(decision, func(cause decide.Cause) string {
+		return fmt.Sprintf("%s/%s: %s", cause.Config.Kind, cause.Config.Name, keysOf(cause))
+	}))
+}
+
+// CausesWithWriters is like [Causes], with the field managers that made the changes,
+// for people who want to know what keeps changing a config.
+func CausesWithWriters(decision decide.Decision) string {
+	return describeCauses(decision, func(cause decide.Cause) string {
+		return fmt.Sprintf("%s %s keeps changing (%s)", cause.Config.Kind, cause.Config.Name, Edit(cause))
+	})
+}
+
+// FailedCauses names the causes of a restart that failed, with the field managers that made the
+// changes. It is empty if another process decided the restart.
+func FailedCauses(decision decide.Decision) string {
+	if decision.Outcome != decide.Restart {
+		return ""
+	}
+	return describeCauses(decision, func(cause decide.Cause) string {
+		return fmt.Sprintf("%s %s (%s)", cause.Config.Kind, cause.Config.Name, Edit(cause))
+	})
+}
+
+// Edit names the changed keys and, if they are known, the field managers that changed them.
+func Edit(cause decide.Cause) string {
+	if len(cause.Writers) == 0 {
+		return describeKeys(cause)
+	}
+	return describeKeys(cause) + "; written by " + listed(cause.Writers, cause.MoreWriters)
+}
+
+func describeCauses(decision decide.Decision, describe func(decide.Cause) string) string {
+	switch {
+	case len(decision.Causes) == 0 && decision.Contradicts:
+		return returnedCause
+	case len(decision.Causes) == 0:
+		return revertedCause
+	}
+	parts := make([]string, 0, len(decision.Causes)+1)
+	for _, cause := range decision.Causes {
+		parts = append(parts, describe(cause))
+	}
+	switch {
+	case decision.MoreCauses > 0:
+		parts = append(parts, fmt.Sprintf("and %d more", decision.MoreCauses))
+	case decision.MoreCauses < 0:
+		parts = append(parts, "and perhaps others")
+	}
+	return strings.Join(parts, "; ")
+}
+
+// listed lists names, followed by the number of further names.
+func listed(names []string, more int) string {
+	list := strings.Join(names, ", ")
+	if more > 0 {
+		list += fmt.Sprintf(" and %d more", more)
+	}
+	return list
+}
+
+func describeKeys(cause decide.Cause) string {
+	if cause.Config.Kind.IsSecret() || len(cause.Keys) == 0 {
+		return keysOf(cause)
+	}
+	return "keys: " + keysOf(cause)
+}
+
+// keysOf names the changed keys of a ConfigMap, or counts those of a Secret.
+func keysOf(cause decide.Cause) string {
+	count := len(cause.Keys) + cause.MoreKeys
+	atLeast := ""
+	if cause.Unnamed && cause.MoreKeys > 0 { // the catalog doesn't remember more of them
+		atLeast = "at least "
+	}
+	switch {
+	case cause.Config.Kind.IsPerPod():
+		return "rotated"
+	case count == 0:
+		return "keys unknown"
+	case cause.Config.Kind.IsSecret() && count == 1:
+		return "1 key"
+	case cause.Config.Kind.IsSecret():
+		return fmt.Sprintf("%s%d keys", atLeast, count)
+	case atLeast != "":
+		return fmt.Sprintf("%s and %s%d more", strings.Join(cause.Keys, ", "), atLeast, cause.MoreKeys)
+	}
+	return listed(cause.Keys, cause.MoreKeys)
+}
+
+// Hold describes what else must happen if the patch alone does not restart the
+// pods. It is empty if the pods restart by themselves.
+func Hold(w *workload.Workload) string {
+	kind := strings.ToLower(string(w.Ref.Kind))
+	if w.Ref.Kind.IsCustom() {
+		kind = "workload"
+	}
+	switch w.Hold {
+	case workload.Paused:
+		return fmt.Sprintf(". The %s is paused: its pods restart when it is resumed", kind)
+	case workload.OnDelete:
+		return fmt.Sprintf(". The update strategy of the %s is OnDelete: each pod restarts when it is deleted", kind)
+	case workload.Untriggered:
+		return ". It has no trigger of the type ConfigChange: its pods restart with its next rollout"
+	case workload.InPlace:
+		return ". The restart is held: " + w.Hold.Prevents()
+	case workload.Partitioned:
+		if w.Ref.Kind.IsCustom() {
+			return ". The workload has a partition: some of its pods keep running until it is lowered"
+		}
+		return fmt.Sprintf(". The %s has a partition: pods with an ordinal below it keep running until it is lowered", kind)
+	}
+	return ""
+}
+
+// Method says how the pods restart, empty if their template restarts them.
+func Method(w *workload.Workload) string {
+	switch {
+	case w.RestartsItself():
+		return ". Argo Rollouts replaces its pods (.spec.restartAt)"
+	case w.Method() == policy.ByEviction:
+		return ". Its pods are evicted one after the other"
+	}
+	return ""
+}
+
+// TooManyReferences describes what to do about a workload that refers to configs too
+// often. It is empty for other workloads.
+func TooManyReferences(w *workload.Workload) string {
+	switch w.Excess {
+	case workload.NoExcess:
+		return ""
+	case workload.NamespaceFull:
+		return fmt.Sprintf(status.NotRestarted+"the workloads of its namespace together have more than %d references to "+
+			"ConfigMaps and Secrets, and those with the most are left alone. Use fewer configs, or one envFrom or whole volume where it reads many single keys of a config",
+			MaxReferencesOfNamespace)
+	}
+	return fmt.Sprintf(status.NotRestarted+"its pod template has more than %d references to ConfigMaps and Secrets. "+
+		"Use fewer configs, or one envFrom or whole volume where it reads many single keys of a config", template.MaxReferences)
+}
+
+// NothingRuns says why nothing restarts for an edit, and what to do if pods run that this workload does not want itself.
+const NothingRuns = "a config has changed, and nothing restarts, because this workload wants no pods: those that it gets later read the new content. " +
+	"If another controller makes pods from its pod template, as Argo Rollouts does with .spec.workloadRef, and Flagger, restart those with kubectl rollout restart on this workload"
+
+// Disabled describes why config changes no longer restart a workload, given the tools whose annotations count as
+// well.
+func Disabled(w *kinds.WorkloadObservation, dialects []optin.Dialect) string {
+	message := fmt.Sprintf("config changes no longer restart this workload: its annotation %s is not %q",
+		annotation.EnabledAnnotation, annotation.Enabled)
+	for _, dialect := range dialects {
+		message += fmt.Sprintf(", and no annotation of %s enables it", dialect)
+	}
+	if w.LastWriter != "" {
+		message += fmt.Sprintf(" (last written by %s)", w.LastWriter)
+	}
+	return message
+}
+
+// ConfigName names a config as kubectl does in the namespace of the config.
+func ConfigName(ref names.ConfigRef) string {
+	if gate.IsGroup(ref) {
+		return ref.String()
+	}
+	return ref.NameWithin()
+}
+
+// WorkloadName names a workload as kubectl does in the namespace of the workload.
+func WorkloadName(ref names.WorkloadRef) string {
+	return strings.ToLower(string(ref.Kind)) + "/" + ref.Name
+}
+
+// WorkloadNames names workloads as kubectl does in their namespaces.
+func WorkloadNames(refs []names.WorkloadRef) string {
+	names := make([]string, 0, len(refs))
+	for _, ref := range refs {
+		names = append(names, WorkloadName(ref))
+	}
+	return strings.Join(names, ", ")
+}
+
+// ReleaseCommand returns the command that removes the hold of a workload or a config.
+func ReleaseCommand(on fmt.Stringer) string {
+	var namespace, name string
+	switch on := on.(type) {
+	case names.WorkloadRef:
+		namespace, name = on.Namespace, WorkloadName(on)
+	case names.ConfigRef:
+		source := on.Source() // whose owner decides
+		namespace, name = source.Namespace, ConfigName(source)
+	}
+	return fmt.Sprintf("kubectl annotate -n %s %s %s-", namespace, name, annotation.HoldAnnotation)
+}
+
+// RemedyFor says what else must happen after a restart has failed; empty if the next restart replaces
+// the pods. See https://kubernetes.io/docs/concepts/workloads/controllers/statefulset/#forced-rollback.
+func RemedyFor(w *workload.Workload) string {
+	if w.Ref.Kind != names.StatefulSet {
+		return ""
+	}
+	return ". Unless its podManagementPolicy is Parallel, a StatefulSet does not replace a broken pod: when the config is right again, delete the pod"
+}
+
+// MaxReferencesOfNamespace is how often the workloads of a namespace may refer to configs together, those apart that do
+// so [counting.LittleSize] times at most. Anyone may create many workloads, each with as many references as one may have. Above
+// the limit, those with the most references are left alone.
+const MaxReferencesOfNamespace = 100_000
+
+// JoinProblems joins those that are not empty.
+func JoinProblems(problems ...string) string {
+	all := problems[:0]
+	for _, problem := range problems {
+		if problem != "" {
+			all = append(all, problem)
+		}
+	}
+	return strings.Join(all, "; ")
+}
