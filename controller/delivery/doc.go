@@ -13,7 +13,7 @@
 //   - Only a new best is progress. So pods that crash again and again are read after 15 seconds without progress, then
 //     after twice as long each time, and at the end of the soak time.
 //   - A process follows the restarts of another one ([Resumes]) if they are younger than their deadline and a minute,
-//     an hour at most, and were not complete for long.  One by eviction is followed as long as pods are left, because
+//     an hour at most, and were not complete for long. One by eviction is followed as long as pods are left, because
 //     one pod at a time may take hours.
 //   - [Evicting] turns the status of a restart by eviction into that of a rollout: earlier pods count as pods of an
 //     earlier template. If no pod may be evicted, whatever they do, the verdict at the deadline is neutral.

@@ -1,2 +1,8 @@
-// Package follow follows restarts until it is known what became of them, also those of former leaders and those by eviction.
+// Package follow follows each restart until it is delivered or has failed; package delivery judges. It writes nothing
+// but Events, and only the process that leads follows.
+//
+// Its requests have a limit of their own, 100 a second. The pods of each restart are listed once before it counts as
+// delivered, so this also bounds how fast a fan-out is. It keeps the restarts that roll, and those that failed and
+// whose recovery would end a halt. If a workload restarts again before its pods are replaced, the wasWhole of the
+// first restart counts. A restart that goes on for an hour gives its place back, whatever its progress.
 package follow

@@ -1,2 +1,11 @@
-// Package gatekeeper asks package gate when restarts may begin, with what the catalog knows, and notes what becomes of them.
+// Package gatekeeper feeds the gate: it gathers what a restart that is due depends on, asks, and tells the gate what
+// becomes of restarts. It also knows the halts.
+//
+//   - No gradual restart begins in a namespace before the halts are read and the namespace's workloads are listed, or
+//     a minute has passed in which that was not possible.
+//   - Readers that run with the content before their turn are counted once for each fan-out, when a restart has to
+//     wait for its slow start.
+//   - A halt is active, resumed by a person, or over: the content is replaced, or a workload that failed runs after
+//     all. A resumed halt is kept, because it forgives failures of restarts from before. A halt that is lost costs one
+//     more broken workload.
 package gatekeeper

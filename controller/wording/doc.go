@@ -1,2 +1,3 @@
-// Package wording words what Events, logs and the status say. It names no keys of Secrets.
+// Package wording words what Events, logs and the status say. The texts have no data of configs and no names of a
+// Secret's keys.
 package wording
