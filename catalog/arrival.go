@@ -45,12 +45,12 @@ func (l *Lookup) oldestRecord(config names.ConfigRef, now time.Time) names.Sight
 
 // notRecordedBefore makes a sighting no later than the record of a workload, which may be nil.
 func notRecordedBefore(oldest *names.Sighting, w *workload.Workload) {
-	if w == nil || !w.Applied.Trusted && w.Applied.Written.IsZero() {
+	if w == nil || !w.Record.Trusted && w.Record.Written.IsZero() {
 		return
 	}
 	oldest.Seen = min(oldest.Seen, w.RecordSeen)
-	if w.Applied.Written.Before(oldest.At) {
-		oldest.At = w.Applied.Written
+	if w.Record.Written.Before(oldest.At) {
+		oldest.At = w.Record.Written
 	}
 }
 

@@ -131,9 +131,9 @@ func (m *model) putWorkload(workload workload.Workload, templateSeen, shown name
 	workload.PodTemplateSeen, workload.RecordSeen = templateSeen, m.moment
 	news = true
 	if known {
-		sameRecord := cmp.Equal(previous.Applied, workload.Applied, cmpopts.EquateEmpty())
+		sameRecord := cmp.Equal(previous.Record, workload.Record, cmpopts.EquateEmpty())
 		// A new record that is trusted is the controller's own.
-		news = previous.Template != workload.Template || (!sameRecord && !workload.Applied.Trusted)
+		news = previous.Template != workload.Template || (!sameRecord && !workload.Record.Trusted)
 		workload.EnabledAfter, workload.EnabledSeen = previous.EnabledAfter, previous.EnabledSeen
 		if previous.PodTemplate == workload.PodTemplate {
 			workload.PodTemplateSeen = previous.PodTemplateSeen
@@ -141,7 +141,7 @@ func (m *model) putWorkload(workload workload.Workload, templateSeen, shown name
 		if sameRecord {
 			workload.RecordSeen, workload.OwnRecord = previous.RecordSeen, previous.OwnRecord
 		}
-		workload.RecordUndone = !workload.Applied.Trusted && previous.Template == workload.Template && (previous.Applied.Trusted || previous.RecordUndone)
+		workload.RecordUndone = !workload.Record.Trusted && previous.Template == workload.Template && (previous.Record.Trusted || previous.RecordUndone)
 		workload.Woke = previous.Woke
 		if previous.Idle && !workload.Idle {
 			workload.Woke = m.moment
@@ -192,15 +192,17 @@ func drawConfig(t *rapid.T, ref names.ConfigRef) content.Config {
 func drawWorkload(t *rapid.T, ref names.WorkloadRef, version int) workload.Workload {
 	pod := rapid.IntRange(0, 3).Draw(t, "template")
 	workload := workload.Workload{
-		Ref: ref, UID: types.UID(rapid.SampledFrom([]string{"1", "1", "1", "2"}).Draw(t, "uid")),
-		ResourceVersion: strconv.Itoa(version),
-		Template:        record.Fingerprint{byte(pod)},
-		PodTemplate:     record.Fingerprint{byte(pod), byte(rapid.IntRange(0, 1).Draw(t, "restarts"))},
-		Applied: record.AppliedState{
+		Object: workload.Object{
+			Ref: ref, UID: types.UID(rapid.SampledFrom([]string{"1", "1", "1", "2"}).Draw(t, "uid")),
+			ResourceVersion: strconv.Itoa(version),
+			Template:        record.Fingerprint{byte(pod)},
+			PodTemplate:     record.Fingerprint{byte(pod), byte(rapid.IntRange(0, 1).Draw(t, "restarts"))},
+			Idle:            rapid.Bool().Draw(t, "idle"),
+		},
+		Record: record.Record{
 			Checksums: record.Checksums{someConfigs[0]: names.Checksum(rapid.IntRange(0, 1).Draw(t, "recorded"))},
 			Trusted:   rapid.Bool().Draw(t, "trusted"),
 		},
-		Idle: rapid.Bool().Draw(t, "idle"),
 	}
 	references := rapid.SampledFrom([][]int{{}, {0}, {0, 0, 1}, {1, 2, 3}}).Draw(t, "references")
 	for _, i := range references {
@@ -621,7 +623,7 @@ func TestAViewStaysAsItWas(t *testing.T) {
 func TestAWorkloadThatWasTakenInHalfwayIsPurged(t *testing.T) {
 	c := New()
 	config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: "config"}
-	whole, half := workload.Workload{Ref: objecttest.DeploymentRef("whole"), ResourceVersion: "1"}, workload.Workload{Ref: objecttest.DeploymentRef("half"), ResourceVersion: "1"}
+	whole, half := workload.Workload{Object: workload.Object{Ref: objecttest.DeploymentRef("whole"), ResourceVersion: "1"}}, workload.Workload{Object: workload.Object{Ref: objecttest.DeploymentRef("half"), ResourceVersion: "1"}}
 	whole.References, half.References = []template.Reference{{Config: config}}, []template.Reference{{Config: config}}
 	c.ObserveWorkload(whole)
 	c.references.Add(config, &half.Ref) // and then it panicked

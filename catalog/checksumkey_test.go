@@ -88,7 +88,7 @@ func TestAKindOfConfigIsKnownBecauseItHasARow(t *testing.T) {
 	if config.Checksum([]template.Selection{{}}, catalogtest.TestKey) == config.Checksum([]template.Selection{{}}, content.NewChecksumKey([content.ChecksumKeySize]byte{1})) {
 		t.Error("its checksum does not depend on the key")
 	}
-	view := View{Workload: &workload.Workload{References: []template.Reference{{Config: ref}}}}
+	view := View{Workload: &workload.Workload{Object: workload.Object{References: []template.Reference{{Config: ref}}}}}
 	if !view.LacksKey() {
 		t.Error("what reads it is decided about without a key")
 	}

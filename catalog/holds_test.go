@@ -28,7 +28,7 @@ func TestTheCatalogKnowsWhatHoldsRestarts(t *testing.T) {
 			t.Errorf("%s: %q, want %q", when, got, want)
 		}
 	}
-	web := workload.Workload{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"}, UID: "1", ResourceVersion: "1", Policy: &policy.WorkloadPolicy{Hold: "migration"}}
+	web := workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"}, UID: "1", ResourceVersion: "1", Policy: &policy.WorkloadPolicy{Hold: "migration"}}}
 	settings := content.Config{Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}, Policy: &policy.ConfigPolicy{Hold: "approval"}}
 	c.ObserveWorkload(web)
 	c.ObserveConfig(settings, now)
@@ -86,7 +86,7 @@ func TestAHoldIsAsOldAsItsFieldManagerSays(t *testing.T) {
 func TestAHoldKeepsItsAgeWhileItsWorkloadIsForgotten(t *testing.T) {
 	c := New()
 	c.PassTime(objecttest.Noon)
-	web := workload.Workload{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"}, UID: "1", ResourceVersion: "1", Policy: &policy.WorkloadPolicy{Hold: "migration", HoldSet: policy.HoldTime{At: objecttest.NoonPlus(-60), IsExact: true}}}
+	web := workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"}, UID: "1", ResourceVersion: "1", Policy: &policy.WorkloadPolicy{Hold: "migration", HoldSet: policy.HoldTime{At: objecttest.NoonPlus(-60), IsExact: true}}}}
 	for range 2 {
 		observed := web
 		c.ObserveWorkload(observed)

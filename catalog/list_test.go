@@ -150,7 +150,7 @@ func BenchmarkALabelOfAConfigThat10000WorkloadsReadChanges(b *testing.B) {
 	c := New()
 	for i := range 10_000 {
 		w := catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false)))
-		w.Ref.Name, w.Applied.Trusted = fmt.Sprint("web-", i), true
+		w.Ref.Name, w.Record.Trusted = fmt.Sprint("web-", i), true
 		c.ObserveWorkload(w)
 	}
 	for i := range 3 {
@@ -167,11 +167,11 @@ func BenchmarkAnEventOfAWorkloadOf10000References(b *testing.B) {
 	c := New(names.ConfigMap)
 	event := func() *workload.Workload {
 		w := catalogtest.ReadsConfigs(template.MaxReferences, 0)
-		w.Applied = record.AppliedState{Trusted: true, Checksums: record.Checksums{}}
+		w.Record = record.Record{Trusted: true, Checksums: record.Checksums{}}
 		for i := range w.References {
 			name := w.References[i].Config.Name
 			w.References[i].Config.Name = string(append([]byte(nil), name...))
-			w.Applied.Checksums[w.References[i].Config] = 1
+			w.Record.Checksums[w.References[i].Config] = 1
 		}
 		return &w
 	}

@@ -154,8 +154,8 @@ func (l *Lookup) MissedEdit(w *workload.Workload, ref names.ConfigRef) bool {
 	l.mu.RLock()
 	present, key := l.present(ref), l.key
 	l.mu.RUnlock()
-	recorded, found := w.Applied.Checksums[ref]
-	if present == nil || !found || ref.Kind.IsSecret() && (key.IsZero() || !w.IsReadableWith(key)) {
+	recorded, found := w.Record.Checksums[ref]
+	if present == nil || !found || ref.Kind.IsSecret() && (key.IsZero() || !w.Record.IsReadableWith(key)) {
 		return false
 	}
 	return recorded != l.wholes.Checksum(present, content.Selections(w.RecordedReferences(ref)), key)

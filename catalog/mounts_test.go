@@ -43,7 +43,7 @@ func TestOnlyWorkloadsThatRestartedForARotationRunWithIt(t *testing.T) {
 	if rotated.hasReached(&w) {
 		t.Error("it counts before its restart")
 	}
-	w.Applied.RestartedFor, w.Applied.Written = []record.Restarted{{Config: classDB}}, objecttest.NoonPlus(101)
+	w.Record.RestartedFor, w.Record.Written = []record.Restarted{{Config: classDB}}, objecttest.NoonPlus(101)
 	if !rotated.hasReached(&w) {
 		t.Error("it does not count after its restart")
 	}

@@ -29,7 +29,7 @@ func (l *Lookup) Running(config names.ConfigRef, moment names.Sequence) (running
 	}
 	edited := newSpread(present, moment, key, &l.wholes)
 	for _, w := range readers {
-		hasFailed := w.LacksPods() && w.Applied.Trusted && edited.isRestarted(w)
+		hasFailed := w.LacksPods() && w.Record.Trusted && edited.isRestarted(w)
 		switch {
 		case !w.IsProof() && !hasFailed, w.Ignores(present), !edited.hasReached(w):
 		case hasFailed:
@@ -84,8 +84,8 @@ func (s *spread) hasReached(w *workload.Workload) bool {
 	if ref.Kind.IsPerPod() {
 		return s.isRestarted(w)
 	}
-	recorded, found := w.Applied.Checksums[ref]
-	if !found || ref.Kind.IsSecret() && (s.key.IsZero() || !w.IsReadableWith(s.key)) {
+	recorded, found := w.Record.Checksums[ref]
+	if !found || ref.Kind.IsSecret() && (s.key.IsZero() || !w.Record.IsReadableWith(s.key)) {
 		return false
 	}
 	selected := content.Selections(template.ReferencesTo(w.References, ref)) // few, however many containers there are
@@ -101,6 +101,6 @@ func (s *spread) concerns(w *workload.Workload, selected []template.Selection) b
 
 // isRestarted reports whether the workload restarted for the config after the last of the edits.
 func (s *spread) isRestarted(w *workload.Workload) bool {
-	isFor := slices.ContainsFunc(w.Applied.RestartedFor, func(r record.Restarted) bool { return r.Config == s.config.Ref })
-	return isFor && !w.Applied.Written.Before(s.last.Truncate(time.Second))
+	isFor := slices.ContainsFunc(w.Record.RestartedFor, func(r record.Restarted) bool { return r.Config == s.config.Ref })
+	return isFor && !w.Record.Written.Before(s.last.Truncate(time.Second))
 }

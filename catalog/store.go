@@ -179,7 +179,7 @@ func (s *store) putWorkload(workload *workload.Workload, templateSeen, shown nam
 	if previous == nil {
 		return true
 	}
-	spoiled := !workload.Applied.Trusted && !previous.Applied.Equal(workload.Applied)
+	spoiled := !workload.Record.Trusted && !previous.Record.Equal(workload.Record)
 	return previous.Template != workload.Template || spoiled || showsRevert(previous, workload) || !asksTheSame(previous, workload)
 }
 
@@ -194,7 +194,7 @@ func (s *store) countingReferences(references []template.Reference) []template.R
 
 // asksTheSame reports whether the annotations by which people influence restarts are the same.
 func asksTheSame(a, b *workload.Workload) bool {
-	return names.AreEqual(a.GracePeriod, b.GracePeriod) && a.Problem == b.Problem && names.AreEqual(a.Policy, b.Policy) && a.Filter() == b.Filter()
+	return names.AreEqual(a.GracePeriod, b.GracePeriod) && names.AreEqual(a.Policy, b.Policy) && a.Filter() == b.Filter()
 }
 
 func (s *store) removeWorkload(ref names.WorkloadRef) bool {
@@ -211,7 +211,7 @@ func (s *store) removeWorkload(ref names.WorkloadRef) bool {
 // showsRevert reports whether a workload shows a revert that its previous state did not. It
 // ignores By, which may change with any write.
 func showsRevert(previous, present *workload.Workload) bool {
-	before, now := previous.Applied.Reverted, present.Applied.Reverted
+	before, now := previous.Record.Reverted, present.Record.Reverted
 	switch {
 	case now == nil:
 		return false

@@ -118,7 +118,7 @@ func (v *View) Missing(isKnown func(names.ConfigRef) bool) (first Missing, count
 // MayBeUnwatched reports whether a config that seems to be missing may be a Secret of the type that the controller does
 // not watch; see [workload.Workload.MayBeUnwatched]. One that was seen was of another type.
 func (v *View) MayBeUnwatched(ref names.ConfigRef) bool {
-	return v.Configs[ref] == nil && v.Workload.MayBeUnwatched(ref)
+	return v.Configs[ref] == nil && v.Workload.Record.MayBeUnwatched(ref)
 }
 
 // misses reports whether the config of a reference is missing, or which of its keys is.

@@ -52,7 +52,7 @@ func TestPodsLackTheRequiredConfigsAndVariablesThatDoNotExist(t *testing.T) {
 		"what a driver mounts":          {[]template.Reference{{Config: names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "shop", Name: "none"}, Channel: template.Volume}}, Missing{}, 0},
 		"a release of Helm":             {[]template.Reference{{Config: names.ConfigRef{Kind: names.Secret, Namespace: "shop", Name: "sh.helm.release.v1.web.v1"}, Channel: template.Volume}}, Missing{}, 0},
 	} {
-		view := View{Workload: &workload.Workload{References: test.references}, Configs: configs}
+		view := View{Workload: &workload.Workload{Object: workload.Object{References: test.references}}, Configs: configs}
 		if got, count := view.Missing(objecttest.AllConfigs); got != test.want || count != test.count {
 			t.Errorf("%s: %d, %+v", name, count, got)
 		}
@@ -64,7 +64,7 @@ func TestPodsLackTheRequiredConfigsAndVariablesThatDoNotExist(t *testing.T) {
 }
 
 func TestAKindOfConfigsThatIsNotKnownIsNotMissing(t *testing.T) {
-	view := View{Workload: &workload.Workload{References: []template.Reference{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: "c"}, Channel: template.Environment}, {Config: names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "s"}, Channel: template.Environment}}}}
+	view := View{Workload: &workload.Workload{Object: workload.Object{References: []template.Reference{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: "c"}, Channel: template.Environment}, {Config: names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "s"}, Channel: template.Environment}}}}}
 	want := Missing{Config: names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "s"}}
 	if got, count := view.Missing(func(ref names.ConfigRef) bool { return ref.Kind == names.Secret }); got != want || count != 1 {
 		t.Errorf("%+v, and %d in all", got, count)
@@ -76,7 +76,7 @@ func TestOnlyASecretThatNobodySawMayBeUnwatched(t *testing.T) {
 		return names.ConfigRef{Kind: kind, Namespace: "ns", Name: name}
 	}
 	view := View{
-		Workload: &workload.Workload{Applied: record.AppliedState{Checksums: record.Checksums{ref(names.Secret, "recorded"): 1}}},
+		Workload: &workload.Workload{Record: record.Record{Checksums: record.Checksums{ref(names.Secret, "recorded"): 1}}},
 		Configs:  map[names.ConfigRef]*content.Config{ref(names.Secret, "gone"): {Deleted: true}},
 	}
 	for config, want := range map[names.ConfigRef]bool{

@@ -25,7 +25,7 @@ func TestAConfigLacksWhatAWorkloadRequires(t *testing.T) {
 		"a missing config":      {template.Reference{Config: gone}, true},
 		"an optional one, gone": {template.Reference{Config: gone, Optional: true}, false},
 	} {
-		w := &workload.Workload{References: []template.Reference{test.reference}}
+		w := &workload.Workload{Object: workload.Object{References: []template.Reference{test.reference}}}
 		if got := c.LacksRequired(w, test.reference.Config); got != test.want {
 			t.Errorf("%s: %t, want %t", name, got, test.want)
 		}

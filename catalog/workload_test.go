@@ -35,7 +35,7 @@ func TestANamespaceHasWorkloadsOfAnyKind(t *testing.T) {
 		if c.HasWorkloads("ns") {
 			t.Error("an empty catalog has workloads")
 		}
-		c.ObserveWorkload(workload.Workload{Ref: names.WorkloadRef{Kind: kind, Namespace: "ns", Name: "web"}, ResourceVersion: "1"})
+		c.ObserveWorkload(workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: kind, Namespace: "ns", Name: "web"}, ResourceVersion: "1"}})
 		if !c.HasWorkloads("ns") || c.HasWorkloads("other") {
 			t.Errorf("%s: in its namespace %t, in another one %t", kind, c.HasWorkloads("ns"), c.HasWorkloads("other"))
 		}

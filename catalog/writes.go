@@ -16,8 +16,8 @@ func (c *Catalog) ObserveWritten(workload workload.Workload, decided names.Seque
 	defer c.mu.Unlock()
 	previous := c.workload(workload.Ref)
 	isPresent := c.refresh(workload)
-	if isPresent || !workload.Applied.Written.IsZero() {
-		c.claim(workload.Ref, workload.Applied.Written, decided)
+	if isPresent || !workload.Record.Written.IsZero() {
+		c.claim(workload.Ref, workload.Record.Written, decided)
 	}
 	return isPresent && showsRevert(previous, c.workload(workload.Ref))
 }
@@ -33,13 +33,13 @@ func (c *Catalog) ObserveCarriedOut(ref names.WorkloadRef, written time.Time, de
 // claim marks the present record of a workload as our own if it was written at that time.
 func (s *store) claim(ref names.WorkloadRef, written time.Time, decided names.Sequence) {
 	known := s.workload(ref)
-	if known == nil || !known.Applied.Written.Equal(written) {
+	if known == nil || !known.Record.Written.Equal(written) {
 		return
 	}
 	own := *known
 	own.RecordSeen, own.OwnRecord = decided, true
-	if !own.Applied.Marked {
-		own.Applied.Contradicted = time.Time{}
+	if !own.Record.Marked {
+		own.Record.Contradicted = time.Time{}
 	}
 	s.keepWorkload(&own)
 }
@@ -56,7 +56,7 @@ func (c *Catalog) ObserveKept(view View) {
 func (c *Catalog) ObserveContradicted(view View, since time.Time) {
 	c.amend(view, func(w *workload.Workload) {
 		if w.ContradictedSince().IsZero() {
-			w.Applied.Contradicted = since
+			w.Record.Contradicted = since
 		}
 		w.PodsSeen = 0
 	})
@@ -68,7 +68,7 @@ func (c *Catalog) ObserveMarked(workload workload.Workload, seen bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refresh(workload) {
-		c.workload(workload.Ref).Applied.MarkSeen = seen
+		c.workload(workload.Ref).Record.MarkSeen = seen
 	}
 }
 
@@ -112,11 +112,11 @@ func (c *Catalog) ObserveReplaced(w *workload.Workload) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	known := c.workload(w.Ref)
-	if known == nil || known.UID != w.UID || known.Evict != w.Evict {
+	if known == nil || known.UID != w.UID || known.Record.Evict != w.Record.Evict {
 		return
 	}
 	replaced := *known
-	replaced.Evict = 0
+	replaced.Record.Evict = 0
 	c.keepWorkload(&replaced)
 }
 

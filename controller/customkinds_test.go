@@ -251,7 +251,7 @@ func TestACustomKindRestartsAtThePathOfItsTemplate(t *testing.T) {
 	if events := objecttest.EventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=example.com/v1") {
 		t.Errorf("events: %q", events)
 	}
-	if known := w.controller.catalog.Workload(ref); known == nil || !known.Applied.WasWhole {
+	if known := w.controller.catalog.Workload(ref); known == nil || !known.Record.WasWhole {
 		t.Errorf("the record does not say that all pods ran: %+v", known)
 	}
 }

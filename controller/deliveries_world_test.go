@@ -70,8 +70,8 @@ func TestAReleaseAfterARestartIsNotFollowedByTheNextLeader(t *testing.T) {
 	w.edited("a/c", "2")
 	settle(w)
 	view, _ := w.controller.catalog.View(objecttest.AWeb)
-	if view.Workload.Timestamp == "" || !view.Workload.Applied.WasWhole {
-		t.Fatalf("not restarted: %q %+v", view.Workload.Timestamp, view.Workload.Applied)
+	if view.Workload.Timestamp == "" || !view.Workload.Record.WasWhole {
+		t.Fatalf("not restarted: %q %+v", view.Workload.Timestamp, view.Workload.Record)
 	}
 	w.controller.deliveries.Forget(objecttest.AWeb) // delivered
 	w.changed("a/web", func(d *appsv1.Deployment) { // a release, which breaks
@@ -81,8 +81,8 @@ func TestAReleaseAfterARestartIsNotFollowedByTheNextLeader(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
 		view, _ = w.controller.catalog.View(objecttest.AWeb)
 		_, follows := delivery.Resumes(view.Workload, w.controller.deliveries.Policy, time.Now().Add(2*time.Minute))
-		t.Logf("%s the record: trusted %t, wasWhole %t, followed %t", when, view.Workload.Applied.Trusted, view.Workload.Applied.WasWhole, follows)
-		if follows && view.Workload.Applied.WasWhole {
+		t.Logf("%s the record: trusted %t, wasWhole %t, followed %t", when, view.Workload.Record.Trusted, view.Workload.Record.WasWhole, follows)
+		if follows && view.Workload.Record.WasWhole {
 			t.Errorf("%s the record, the next leader takes the release for a restart", when)
 		}
 		settle(w)
@@ -139,7 +139,7 @@ func TestATakeoverSpendsOnlySoMuchTimeOnTheFanOutsOfANamespace(t *testing.T) {
 // Anyone who may write a workload may write its restart timestamp, and what JSON cannot hold would break the answers about others.
 func TestARestartAtATimeThatNoClockShowsIsNoRestart(t *testing.T) {
 	w := started(t)
-	forged := &workload.Workload{Ref: objecttest.AWeb, Timestamp: "9999-12-31T23:00:00-12:00"}
+	forged := &workload.Workload{Object: workload.Object{Ref: objecttest.AWeb, Timestamp: "9999-12-31T23:00:00-12:00"}}
 	if at := follow.RestartedAt(forged); !at.IsZero() {
 		t.Errorf("restarted at %s", at)
 	}

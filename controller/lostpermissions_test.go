@@ -94,7 +94,7 @@ func TestALostPermissionToEvictIsTold(t *testing.T) {
 	c, _ := newIdleController(t)
 	c.evictor.Rows = map[names.WorkloadRef]*follow.Eviction{objecttest.Web: {}}
 	err := objecttest.RefusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, strings.Replace(objecttest.LackedPermission, "patch", "create", 1))
-	w := &workload.Workload{Ref: objecttest.Web}
+	w := &workload.Workload{Object: workload.Object{Ref: objecttest.Web}}
 	c.evictor.Failed(w, time.Now(), err)
 	if gaps := c.lostPermissions(objecttest.Web.Namespace); len(gaps) != 1 || !strings.HasPrefix(gaps[0].Text, "The controller lacks a permission that it needs to replace the pods of workloads of the kind Deployment") {
 		t.Errorf("got %+v", gaps)
@@ -223,7 +223,7 @@ func TestThatARefusalForLackOfAPermissionBeginsIsNotedOnce(t *testing.T) {
 	k.NoteObject(t.Context(), err)
 	requireNoted("the ConfigMap of halts, once it could be read", 1)
 
-	web := &workload.Workload{Ref: objecttest.Web}
+	web := &workload.Workload{Object: workload.Object{Ref: objecttest.Web}}
 	w.controller.evictor.Rows = map[names.WorkloadRef]*follow.Eviction{web.Ref: {}}
 	for i, want := range []int{1, 0} {
 		w.controller.evictor.Failed(web, time.Now(), err)

@@ -47,11 +47,7 @@ func newFleet(tb testing.TB) *Controller {
 	for n := range namespaces {
 		namespace := fmt.Sprintf("namespace-%d", n)
 		for i := range workloads {
-			w := workload.Workload{
-				Ref:             names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: fmt.Sprintf("workload-%d", i)},
-				ResourceVersion: "1", Room: 1 << 18,
-				Applied: record.AppliedState{Trusted: true, Checksums: record.Checksums{}, Written: time.Unix(1, 0)},
-			}
+			w := workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: fmt.Sprintf("workload-%d", i)}, ResourceVersion: "1"}, Record: record.Record{Room: 1 << 18, Trusted: true, Checksums: record.Checksums{}, Written: time.Unix(1, 0)}}
 			for k := range configs {
 				config := content.Config{Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: fmt.Sprintf("config-%d-%d", i, k)}}
 				for _, key := range []string{"a", "b", "c"} {
@@ -59,7 +55,7 @@ func newFleet(tb testing.TB) *Controller {
 				}
 				allConfigs = append(allConfigs, &config)
 				w.References = append(w.References, template.Reference{Config: config.Ref, Container: "app"})
-				w.Applied.Checksums[config.Ref] = config.Checksum([]template.Selection{{}}, content.ChecksumKey{})
+				w.Record.Checksums[config.Ref] = config.Checksum([]template.Selection{{}}, content.ChecksumKey{})
 			}
 			all = append(all, &w)
 		}

@@ -48,7 +48,7 @@ func newRolloutWorld(t *testing.T) *rolloutWorld {
 	w.object = strings.Replace(objecttest.ObjectText("Rollout", "5", `"replicas": 3, `+objecttest.PodTemplateText, `"currentPodHash": "a", "stableRS": "a", "phase": "Healthy", "replicas": 3, "updatedReplicas": 3`),
 		`"enabled"`, `"enabled", "`+annotation.MethodAnnotation+`": "evict"`, 1)
 	w.pass(60)
-	if w.controller.catalog.Workload(ofRollout).Applied.Trusted != true {
+	if w.controller.catalog.Workload(ofRollout).Record.Trusted != true {
 		t.Fatal("it has no record")
 	}
 	w.bodies = nil

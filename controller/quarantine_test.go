@@ -17,6 +17,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
+	catalogrecord "kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/controllertest"
@@ -63,7 +64,7 @@ func newBombedController(t *testing.T, message, object string) (*Controller, *bo
 
 func seenWorkload(name, version string) *kinds.WorkloadObservation {
 	ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: name}
-	return &kinds.WorkloadObservation{Ref: ref, Choice: annotation.OptsIn, Workload: &workload.Workload{Ref: ref, UID: "u", ResourceVersion: version, Room: 1000}}
+	return &kinds.WorkloadObservation{Ref: ref, Choice: annotation.OptsIn, Workload: &workload.Workload{Object: workload.Object{Ref: ref, UID: "u", ResourceVersion: version}, Record: catalogrecord.Record{Room: 1000}}}
 }
 
 func (c *Controller) requirePanics(t *testing.T, place quarantine.Place, want float64, detail string) {

@@ -23,7 +23,7 @@ func TestTheRemedyIsInTheEventAndTheStatusAndIsNotCutOff(t *testing.T) {
 		events := record.NewFakeRecorder(1)
 		c.restarter.Events = events
 		c.restarter.Backlogs.Note(pending.ObservedChange{Workload: objecttest.Web, Count: 1, Due: time.Now()})
-		c.catalog.ObserveWorkload(workload.Workload{Ref: objecttest.Web, UID: objecttest.UIDOf(1), ResourceVersion: "1"})
+		c.catalog.ObserveWorkload(workload.Workload{Object: workload.Object{Ref: objecttest.Web, UID: objecttest.UIDOf(1), ResourceVersion: "1"}})
 		c.restarter.Failed(objecttest.Web, objecttest.RefusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, `admission webhook "a" denied the request: `+text))
 		if event := <-events.Events; !strings.HasSuffix(event, string(status.ChangePolicy)) || len(event) > 4096 {
 			t.Errorf("%s: the Event has %d bytes: %s", name, len(event), event)

@@ -19,7 +19,7 @@ func TestTheRecordSaysWhatTheLastRestartWasForUntilThePodTemplateChanges(t *test
 	})
 	restarted := func() []record.Restarted {
 		settle(w)
-		applied := w.controller.catalog.Workload(objecttest.AWeb).Applied
+		applied := w.controller.catalog.Workload(objecttest.AWeb).Record
 		if !applied.Trusted {
 			t.Fatalf("record %+v", applied)
 		}
@@ -40,7 +40,7 @@ func TestTheRecordSaysWhatTheLastRestartWasForUntilThePodTemplateChanges(t *test
 	expect("restarted", "k")
 	w.edited("a/later", "1")
 	expect("another config appeared", "k")
-	if recorded := w.controller.catalog.Workload(objecttest.AWeb).Applied.Checksums; len(recorded) != 2 {
+	if recorded := w.controller.catalog.Workload(objecttest.AWeb).Record.Checksums; len(recorded) != 2 {
 		t.Errorf("the config that appeared is not recorded: %v", recorded)
 	}
 	w.changed("a/web", func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "web:2" })

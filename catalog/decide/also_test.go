@@ -140,7 +140,7 @@ func TestProgramsMayReadThroughTheAPIWheneverAnyContainerStarts(t *testing.T) {
 	started := func(name string, at float64) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: *objecttest.Stamp(objecttest.NoonPlus(at))}}}
 	}
-	w := workload.Workload{References: []template.Reference{{Container: "c5", Channel: template.Environment}, {Channel: template.API}}}
+	w := workload.Workload{Object: workload.Object{References: []template.Reference{{Container: "c5", Channel: template.Environment}, {Channel: template.API}}}}
 	pod := corev1.Pod{Status: corev1.PodStatus{StartTime: objecttest.Stamp(objecttest.Noon), ContainerStatuses: []corev1.ContainerStatus{started("c5", 20), started("c7", 30), started("c9", 10)}}}
 	got, _ := NewPod(&pod, w.Readers())
 	want := Pod{Mounted: objecttest.Noon, Started: []Start{{"c5", objecttest.NoonPlus(20)}, {names.EveryContainer, objecttest.NoonPlus(30)}, {names.EveryContainer, objecttest.NoonPlus(10)}}}

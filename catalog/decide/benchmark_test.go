@@ -138,7 +138,7 @@ func BenchmarkNewDeploymentOf10References(b *testing.B) {
 	catalogtest.WriteRecord(d, checksums, objecttest.NoonPlus(10))
 	b.ReportAllocs()
 	for b.Loop() {
-		if w, err := workload.NewWorkload(names.Deployment, catalogtest.PartsOf(d)); err != nil || !w.Applied.Trusted {
+		if w, err := workload.NewWorkload(names.Deployment, catalogtest.PartsOf(d)); err != nil || !w.Record.Trusted {
 			b.Fatal("the record is not trusted")
 		}
 	}

@@ -146,7 +146,7 @@ func (c *Cause) addWriter(edit annotation.Edit) {
 // only if another process made the record: the catalog's own records were decided with it.
 func (c *Cause) addSince(w *workload.Workload, edit annotation.Edit) {
 	switch {
-	case !w.Lacks(edit):
+	case !lacks(w, edit):
 	case edit.Seen > 0:
 		c.add(edit)
 	default:
@@ -205,7 +205,7 @@ func EditedAt(v *catalog.View, d *Decision) (first time.Time, knowsAll bool) {
 // EditedBefore returns when the first of the edits was made that a restart is for, of those from before the catalog watched that
 // the API server dates after the record; zero if there is none, or the workload opted in later.
 func EditedBefore(v *catalog.View, d *Decision) (first time.Time) {
-	written := v.Workload.Applied.Written
+	written := v.Workload.Record.Written
 	if written.IsZero() || v.Workload.EnabledAfter > 0 {
 		return first
 	}
@@ -227,7 +227,7 @@ func EditedBefore(v *catalog.View, d *Decision) (first time.Time) {
 
 // interruptedCauses returns what that restart was for. No watch of this process need have shown it.
 func interruptedCauses(w *workload.Workload) []Cause {
-	causes := LastCauses(&w.Applied)
+	causes := LastCauses(&w.Record)
 	for i := range causes {
 		causes[i].Moments, causes[i].Unnamed = []names.Sequence{0}, len(causes[i].Keys) == 0
 	}
@@ -265,7 +265,7 @@ func (d *Decision) RestartedFor() []record.Restarted {
 }
 
 // LastCauses are the causes of the last restart, as the record names them.
-func LastCauses(r *record.AppliedState) []Cause {
+func LastCauses(r *record.Record) []Cause {
 	var causes []Cause
 	for _, restarted := range r.RestartedFor {
 		causes = append(causes, Cause{Config: restarted.Config, Keys: restarted.Keys})

@@ -46,7 +46,7 @@ func TestARecordMadeWithAnotherKeyIsTrustedForConfigMapsOnly(t *testing.T) {
 	if outcome, _ := decide(c); outcome != RecordOnly {
 		t.Errorf("nothing changed: %s", outcome)
 	}
-	if len(w.Applied.Checksums) != 2 {
+	if len(w.Record.Checksums) != 2 {
 		t.Error("the shared workload was modified")
 	}
 	c, _ = begin(both)

@@ -69,9 +69,9 @@ func Decide(view catalog.View) Decision {
 		return decision.with(Keep, "the workload is being deleted")
 	case len(unsettledByOriginal(&view, sights)) > 0:
 		return decision.with(AskConfigs, "a record of the original controller must be compared with the configs")
-	case w.Applied.Reverted != nil:
+	case w.Record.Reverted != nil:
 		return decision.with(AskPods, "a restart was reverted, and pods from before it may still run")
-	case !w.Applied.Trusted:
+	case !w.Record.Trusted:
 		if !mayBeMissed(&view, sights) {
 			return decision.recorded(w, reasonUnchanged(w))
 		}
@@ -80,7 +80,7 @@ func Decide(view catalog.View) Decision {
 	causes, spans := differences(w, sights), spans(&view, sights)
 	decision.noteContradiction(&view, sights, spans)
 	switch {
-	case len(causes) > 0 && w.Rested():
+	case len(causes) > 0 && hasRested(w):
 		return decision.with(AskPods, "the content differs from the record, but the workload has wanted no pods since then")
 	case len(causes) > 0:
 		decision.nameCauses(causes)
@@ -91,7 +91,7 @@ func Decide(view catalog.View) Decision {
 		return decision.with(AskPods, "files were rotated in some pods of the namespace")
 	case len(spans) > 0:
 		return decision.with(AskPods, "the content is back to what is recorded, but pods may have read different content in between")
-	case w.ChangedMethod():
+	case hasChangedMethod(w):
 		return decision.with(AskPods, reasonInterrupted)
 	case lacksContradicted(&view, sights):
 		return decision.with(Keep, reasonLacking)
@@ -124,7 +124,7 @@ func DecideByPods(view catalog.View, pods []Pod) Decision {
 	rotated := decision.addRotated(&view, pods)
 	decision.nameCauses(decision.Causes)
 	switch {
-	case w.Applied.Reverted != nil && hasPodsBeforeRevert(w, sights, first):
+	case w.Record.Reverted != nil && hasPodsBeforeRevert(w, sights, first):
 		return decision.with(Restart, "a restart was reverted, and a container started before it")
 	case differs:
 		return decision.with(Restart, "the content differs from the record of the original controller")
@@ -132,10 +132,10 @@ func DecideByPods(view catalog.View, pods []Pod) Decision {
 		return decision.with(Restart, "a container started while the content differed from the record")
 	case len(decision.Causes) > 0:
 		return decision.with(Restart, reasonMissed(rotated))
-	case w.ChangedMethod() && slices.ContainsFunc(pods, func(pod Pod) bool { return isEarlier(w, pod) }):
+	case hasChangedMethod(w) && slices.ContainsFunc(pods, func(pod Pod) bool { return isEarlier(w, pod) }):
 		decision.nameCauses(interruptedCauses(w))
 		return decision.with(Restart, reasonInterrupted)
-	case w.Applied.Reverted != nil && lacksRecorded(w, sights):
+	case w.Record.Reverted != nil && lacksRecorded(w, sights):
 		return decision.with(Keep, "a restart was reverted, and a config that it was recorded with is gone")
 	case lacksContradicted(&view, sights):
 		return decision.with(Keep, reasonLacking)
@@ -146,7 +146,7 @@ func DecideByPods(view catalog.View, pods []Pod) Decision {
 // verified returns the decision of a workload none of whose pods need a restart.
 func (d *Decision) verified(w *workload.Workload, sights []sight) Decision {
 	if d.Verified = true; w.Idle {
-		d.Unserved = w.Applied.Trusted && len(differences(w, sights)) > 0
+		d.Unserved = w.Record.Trusted && len(differences(w, sights)) > 0
 		return d.recorded(w, "the workload wants no pods")
 	}
 	return d.recorded(w, "no pod is known to have read other content")
@@ -157,13 +157,13 @@ func newDecision(v *catalog.View, sights []sight) Decision {
 	staysAsRecorded := slices.ContainsFunc(sights, func(s sight) bool { return isOnlyRecorded(v, &s) })
 	checksums, filter := currentChecksums(v, sights, staysAsRecorded), v.Workload.Filter()
 	if staysAsRecorded {
-		filter = v.Workload.Applied.Filter()
+		filter = v.Workload.Record.Filter()
 	}
 	lacking := func(ref names.ConfigRef) bool {
 		_, found := checksums[ref]
 		return staysAsRecorded && !found
 	}
-	return Decision{Without: record.Without{Filter: filter, Ignored: ignored(v, lacking)}, Checksums: checksums.LimitTo(int(v.Workload.Room))}
+	return Decision{Without: record.Without{Filter: filter, Ignored: ignored(v, lacking)}, Checksums: checksums.LimitTo(int(v.Workload.Record.Room))}
 }
 
 // reasonReadsNothing is the reason to leave a workload alone that no edit can restart.
@@ -173,9 +173,9 @@ const reasonReadsNothing = "the workload reads no ConfigMap or Secret that count
 // have read.
 func unknownToRecord(w *workload.Workload, sights []sight) func(names.ConfigRef) bool {
 	switch {
-	case !w.Applied.Trusted:
+	case !w.Record.Trusted:
 		return anyConfig
-	case w.Applied.Reverted != nil || w.Rested():
+	case w.Record.Reverted != nil || hasRested(w):
 		return recordedOtherwise(w, sights)
 	}
 	return appeared(w)
@@ -189,14 +189,14 @@ func reasonMissed(rotated bool) string {
 }
 
 func reasonUnchanged(w *workload.Workload) string {
-	if w.Applied.Original != nil {
+	if w.Record.Original != nil {
 		return "the content is that of the record of the original controller"
 	}
 	return "no config is known to have changed since the workload opted in"
 }
 
 func reasonUpToDate(w *workload.Workload) string {
-	if w.Evict > 0 {
+	if w.Record.Evict > 0 {
 		return "the record is up to date, and pods from before it are evicted if any are left"
 	}
 	return "the content is as recorded"
@@ -213,9 +213,9 @@ func (d Decision) recorded(w *workload.Workload, reason string) Decision {
 	if len(w.References) == 0 {
 		reason = reasonReadsNothing
 	}
-	r := &w.Applied
+	r := &w.Record
 	says := r.Trusted && r.Reverted == nil && !r.Marked && !r.Others && r.Checksums.Equal(d.Checksums) &&
-		d.Without == r.Uncovered() && !w.ChangedMethod() && !hadOtherFilter(w)
+		d.Without == r.Uncovered() && !hasChangedMethod(w) && !hadOtherFilter(w)
 	if !says {
 		return d.with(RecordOnly, reason)
 	}
@@ -250,7 +250,7 @@ func (d *Decision) nameCauses(causes []Cause) {
 // currentChecksums computes what to record. A config that is gone keeps its entry from a trusted
 // record, because running pods still have its content. If asked to, it computes the checksums by what that record covers.
 func currentChecksums(v *catalog.View, sights []sight, asRecorded bool) record.Checksums {
-	checksums, applied := make(record.Checksums, len(sights)), &v.Workload.Applied
+	checksums, applied := make(record.Checksums, len(sights)), &v.Workload.Record
 	addSince(v, checksums)
 	for i := range sights {
 		s := &sights[i]
@@ -277,8 +277,8 @@ func currentChecksums(v *catalog.View, sights []sight, asRecorded bool) record.C
 // not known by the present filter. When it is back, it can be compared only by what the record covers. That makes no
 // difference if containers start without it: its creation is then a reason to restart them.
 func isOnlyRecorded(v *catalog.View, s *sight) bool {
-	recorded, found := v.Workload.Applied.Checksums[s.ref]
-	if s.config != nil || s.narrowing == nil || len(s.narrowing.recorded) == 0 || !found || !v.Workload.Applied.Trusted {
+	recorded, found := v.Workload.Record.Checksums[s.ref]
+	if s.config != nil || s.narrowing == nil || len(s.narrowing.recorded) == 0 || !found || !v.Workload.Record.Trusted {
 		return false
 	}
 	_, isKnown := checksumOfGone(v, s, recorded)
@@ -311,7 +311,7 @@ func Unconfirmed(v *catalog.View) []names.ConfigRef {
 	sights := sights(v)
 	for i := range sights {
 		s := &sights[i]
-		returned := v.Workload.Applied.Marked && isRecordedSame(v, s)
+		returned := v.Workload.Record.Marked && isRecordedSame(v, s)
 		if s.config != nil && (returned || isRecordedOtherwise(v, s) || compareOriginal(v, s) == different) {
 			unconfirmed = append(unconfirmed, s.ref)
 		}
@@ -324,7 +324,7 @@ func differences(w *workload.Workload, sights []sight) []Cause {
 	var causes []Cause
 	for i := range sights {
 		s := &sights[i]
-		recorded, found := w.Applied.Checksums[s.ref]
+		recorded, found := w.Record.Checksums[s.ref]
 		if s.config == nil || !found || recorded == s.checksum {
 			continue
 		}
@@ -334,7 +334,7 @@ func differences(w *workload.Workload, sights []sight) []Cause {
 				cause.addSince(w, edit)
 			}
 		}
-		if creation := s.config.Creation(); len(cause.Moments) == 0 && w.IsLater(names.Sighting{At: creation.At, Seen: creation.Seen}) {
+		if creation := s.config.Creation(); len(cause.Moments) == 0 && isLater(w, names.Sighting{At: creation.At, Seen: creation.Seen}) {
 			cause.add(creation)
 		}
 		causes = append(causes, cause)
@@ -348,14 +348,14 @@ func EvictAfter(w *workload.Workload, outcome Outcome) string {
 	case w.Method() == policy.ByEviction && outcome == Restart:
 		return record.EvictNow
 	case w.Method() != policy.ByTemplate:
-		return w.EvictMember()
+		return w.Record.EvictMember()
 	}
 	return ""
 }
 
 // withoutEvicted returns the pods without those that a restart by eviction replaces anyway.
 func withoutEvicted(w *workload.Workload, pods []Pod) []Pod {
-	if w.Evict == 0 || w.Method() != policy.ByEviction {
+	if w.Record.Evict == 0 || w.Method() != policy.ByEviction {
 		return pods
 	}
 	return slices.DeleteFunc(slices.Clone(pods), func(pod Pod) bool { return isEarlier(w, pod) })
@@ -368,18 +368,18 @@ const reasonInterrupted = "a restart by eviction was not over when the method ch
 func hasPodsBeforeRevert(w *workload.Workload, sights []sight, first reads) bool {
 	return slices.ContainsFunc(sights, func(s sight) bool {
 		read, hasRead := first.of(s.references)
-		return s.config != nil && hasRead && w.IsBeforeRevert(read)
+		return s.config != nil && hasRead && isBeforeRevert(w, read)
 	})
 }
 
 // lacksRecorded reports whether a config in a trusted record is gone. Then nothing shows which
 // content of it the pods have that a reverted restart has left or brought back.
 func lacksRecorded(w *workload.Workload, sights []sight) bool {
-	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool { return hasLost(w, &s) })
+	return w.Record.Trusted && slices.ContainsFunc(sights, func(s sight) bool { return hasLost(w, &s) })
 }
 
 // hasLost reports whether the record has a config that is gone.
 func hasLost(w *workload.Workload, s *sight) bool {
-	_, recorded := w.Applied.Checksums[s.ref]
+	_, recorded := w.Record.Checksums[s.ref]
 	return recorded && s.config == nil
 }

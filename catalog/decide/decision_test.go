@@ -819,7 +819,7 @@ func TestOnlyADifferenceFromTheRecordOfAnotherProcessIsToBeConfirmed(t *testing.
 	before, after := objecttest.ConfigMap("web", objecttest.Data{"a": "1"}), objecttest.ConfigMap("web", objecttest.Data{"a": "2"})
 	writtenAgain := func(s *story, at float64) {
 		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-		catalogtest.WriteRecord(s.deployment, view.Workload.Applied.Checksums, objecttest.NoonPlus(at))
+		catalogtest.WriteRecord(s.deployment, view.Workload.Record.Checksums, objecttest.NoonPlus(at))
 		s.catalog.ObserveWorkload(s.reduced())
 	}
 	for name, test := range map[string]struct {

@@ -35,7 +35,7 @@ func (s *story) write(t *testing.T, outcome Outcome, seconds, dated float64) {
 	t.Helper()
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 	w, d := view.Workload, s.deployment
-	restartedFor := w.Applied.RestartedFor
+	restartedFor := w.Record.RestartedFor
 	if outcome == Restart {
 		restartedFor = []record.Restarted{{Config: objecttest.ConfigMapRef("web"), Keys: []string{"a"}}}
 	}
@@ -63,7 +63,7 @@ func (s *story) present() *workload.Workload {
 
 func (s *story) requireEvictedAt(t *testing.T, seconds float64) {
 	t.Helper()
-	if at, evicts := s.present().EvictedAt(); !evicts || !at.Equal(objecttest.NoonPlus(seconds)) {
+	if at, evicts := s.present().Record.EvictedAt(); !evicts || !at.Equal(objecttest.NoonPlus(seconds)) {
 		t.Errorf("restarted by eviction at %v (%t), want %v", at, evicts, objecttest.NoonPlus(seconds))
 	}
 }
@@ -87,17 +87,17 @@ func TestTheAPIServerDatesARestartByEvictionOnce(t *testing.T) {
 
 func TestWhichPodsAreFromBeforeARestartByEviction(t *testing.T) {
 	s := evicts()
-	if s.present().IsEarlierPod(objecttest.Noon) {
+	if s.present().Record.IsEarlierPod(objecttest.Noon) {
 		t.Error("a pod is earlier than a restart that was not made")
 	}
 	s.write(t, Restart, 60, 60)
 	for seconds, want := range map[float64]bool{0: true, 59: true, 60: true, 61: true, 62: false, 63: false} {
-		if got := s.present().IsEarlierPod(objecttest.NoonPlus(seconds)); got != want {
+		if got := s.present().Record.IsEarlierPod(objecttest.NoonPlus(seconds)); got != want {
 			t.Errorf("a pod of second %v is earlier: %t", seconds, got)
 		}
 	}
 	dated := 60.0 // by a clock that is ahead, so that a pod that replaces another may seem to be older by a second
-	if first := objecttest.NoonPlus(dated).Add(workload.EvictionDelay - names.ClockTolerance).Truncate(time.Second); s.present().IsEarlierPod(first) {
+	if first := objecttest.NoonPlus(dated).Add(workload.EvictionDelay - names.ClockTolerance).Truncate(time.Second); s.present().Record.IsEarlierPod(first) {
 		t.Error("the first pod that replaces another is earlier itself")
 	}
 }
@@ -114,7 +114,7 @@ func TestARecordWithoutTrustEvictsNothing(t *testing.T) {
 		s.write(t, Restart, 60, 60)
 		change(s.deployment)
 		w := s.reduced()
-		if at, evicts := w.EvictedAt(); evicts || w.IsEarlierPod(objecttest.Noon) {
+		if at, evicts := w.Record.EvictedAt(); evicts || w.Record.IsEarlierPod(objecttest.Noon) {
 			t.Errorf("%s: pods from before %v are evicted", name, at)
 		}
 	}
@@ -129,7 +129,7 @@ func TestARecordNoLongerNamesAnEvictionThatHasReplacedAllPods(t *testing.T) {
 	s.write(t, Restart, 60, 60)
 	s.catalog.ObserveReplaced(s.present())
 	s.write(t, RecordOnly, 70, 70)
-	if basis := s.deployment.Annotations[annotation.BasisAnnotation]; strings.Contains(basis, "evict") || !s.present().Applied.Trusted {
+	if basis := s.deployment.Annotations[annotation.BasisAnnotation]; strings.Contains(basis, "evict") || !s.present().Record.Trusted {
 		t.Errorf("the basis is %s after all pods were replaced", basis)
 	}
 }
@@ -160,7 +160,7 @@ func TestARestartByEvictionThatIsNotOverWhenTheMethodChanges(t *testing.T) {
 			if got.Outcome != test.want || test.want == Restart && (len(got.Causes) != 1 || !slices.Equal(got.Causes[0].Keys, []string{"a"})) {
 				t.Errorf("the decision is %+v", got)
 			}
-			if s.write(t, got.Outcome, 80, 80); got.Outcome != Keep && s.present().Evict > 0 {
+			if s.write(t, got.Outcome, 80, 80); got.Outcome != Keep && s.present().Record.Evict > 0 {
 				t.Error("the record still names a restart by eviction")
 			}
 		})
@@ -206,13 +206,13 @@ func TestAllPodsAreReplacedUntilTheNextRestartByEviction(t *testing.T) {
 	s.write(t, Restart, 60, 60)
 	s.catalog.ObserveReplaced(s.present())
 	s.scale(5)
-	if s.present().Evict > 0 {
+	if s.present().Record.Evict > 0 {
 		t.Error("pods are left after another write to the workload")
 	}
 	before := s.present()
 	s.write(t, Restart, 90, 90)
 	s.catalog.ObserveReplaced(before) // about the former restart, and late
-	if s.present().Evict == 0 {
+	if s.present().Record.Evict == 0 {
 		t.Error("no pods are left after another restart")
 	}
 }
@@ -236,7 +236,7 @@ func TestAWorkloadWithPodsToEvictDoesNotRunWithTheContent(t *testing.T) {
 
 func TestAMethodThatCannotBeCarriedOutHoldsTheRestart(t *testing.T) {
 	for method, wants := range map[policy.Method][2]bool{policy.ByTemplate: {false, false}, policy.ByEviction: {false, true}, policy.NoMethod: {true, true}} {
-		w := workload.Workload{Policy: &policy.WorkloadPolicy{Method: method}}
+		w := workload.Workload{Object: workload.Object{Policy: &policy.WorkloadPolicy{Method: method}}}
 		w.Ref.Kind = "rollouts.argoproj.io"
 		if method == policy.ByEviction && w.MethodHold(true) == "" {
 			t.Error("a workload of a custom kind may restart by eviction")

@@ -28,7 +28,7 @@ type Exposure struct {
 // record or, without a trusted record, to all content.
 func NewExposure(view catalog.View) *Exposure {
 	w, sights, differs := view.Workload, sights(&view), anyConfig
-	if w.Applied.Trusted {
+	if w.Record.Trusted {
 		differs = recordedOtherwise(w, sights)
 	}
 	return &Exposure{
@@ -83,7 +83,7 @@ func (e *Exposure) Found() bool {
 			continue
 		}
 		if slices.ContainsFunc(c.edits, func(edit annotation.Edit) bool {
-			isNew := e.workload.Applied.Trusted && e.workload.Lacks(edit) || hasRead && c.isMissed(edit, first)
+			isNew := e.workload.Record.Trusted && lacks(e.workload, edit) || hasRead && c.isMissed(edit, first)
 			return isNew && !c.isMissed(edit, last)
 		}) {
 			return true

@@ -72,7 +72,7 @@ func TestNoRestartIsLostForAConfigThatIsGoneWhileTheFilterChanges(t *testing.T) 
 		t.Errorf("%+v", got)
 	}
 	s.recorded(40)
-	if got := s.present().Applied.Filter(); got != (template.Filter{Ignore: "configmap/web:a"}) {
+	if got := s.present().Record.Filter(); got != (template.Filter{Ignore: "configmap/web:a"}) {
 		t.Errorf("recorded by %+v", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 // hadOtherFilter reports whether the workload had another filter since a trusted record, and has that of the record again. What
 // happened in between is forgotten once the workload is recorded anew.
 func hadOtherFilter(w *workload.Workload) bool {
-	return w.Applied.Trusted && !w.HasOtherFilter() && w.FilterChanged() > 0
+	return w.Record.Trusted && !w.HasOtherFilter() && w.FilterChanged() > 0
 }
 
 // narrowing is what a trusted record that another filter made says about a config.
@@ -41,11 +41,11 @@ func narrowingOf(w *workload.Workload, references []template.Reference, config *
 	if slices.EqualFunc(recorded, references, template.IsSameReference) {
 		return nil
 	}
-	if len(recorded) > 0 && recorded[0].NeedsMark && w.Applied.SaysIgnored(ref) {
+	if len(recorded) > 0 && recorded[0].NeedsMark && w.Record.SaysIgnored(ref) {
 		recorded, since = nil, countedSince(w, config, since)
 	}
 	n := narrowing{recorded: content.Selections(recorded), since: since}
-	_, n.isRecorded = w.Applied.Checksums[ref]
+	_, n.isRecorded = w.Record.Checksums[ref]
 	return &n
 }
 
@@ -90,7 +90,7 @@ func (n *narrowing) isCause(edit annotation.Edit) bool {
 func (n *narrowing) shows(w *workload.Workload, s *sight) bool {
 	isKnown, present := false, content.Selections(s.references)
 	for _, edit := range append(slices.Clone(s.config.Edits), s.config.Creation()) {
-		if !n.isCovered(edit) || !w.Lacks(edit) {
+		if !n.isCovered(edit) || !lacks(w, edit) {
 			continue
 		}
 		if isKnown = true; edit.Creation || slices.ContainsFunc(present, func(selection template.Selection) bool { return content.Concerns(edit, selection) }) {
@@ -104,7 +104,7 @@ func (n *narrowing) shows(w *workload.Workload, s *sight) bool {
 // keys that the record covers. A difference that does not count is none.
 func (n *narrowing) compare(v *catalog.View, s *sight) {
 	n.present = s.checksum
-	recorded, found := v.Workload.Applied.Checksums[s.ref]
+	recorded, found := v.Workload.Record.Checksums[s.ref]
 	if !found {
 		return
 	}

@@ -184,7 +184,7 @@ func (w *drawnWorld) drawPods() []Pod {
 func (w *drawnWorld) view() catalog.View {
 	view, _ := w.catalog.View(objecttest.DeploymentRef("web"))
 	view.Originals = map[names.ConfigRef]names.Checksum{}
-	for ref, recorded := range view.Workload.Applied.Original {
+	for ref, recorded := range view.Workload.Record.Original {
 		view.Originals[ref] = recorded + names.Checksum(rapid.IntRange(0, 1).Draw(w.t, "digest"))
 	}
 	return view
@@ -201,7 +201,7 @@ func TestMergedReferencesHaveTheChecksumsOfThoseInTheTemplate(t *testing.T) {
 		for _, m := range o.mentions {
 			if config := view.Present(m.Config); config != nil {
 				want[m.Config] = o.checksum(config, view.Key)
-			} else if recorded, found := view.Workload.Applied.Checksums[m.Config]; found && view.Workload.Applied.Trusted {
+			} else if recorded, found := view.Workload.Record.Checksums[m.Config]; found && view.Workload.Record.Trusted {
 				want[m.Config] = recorded
 			}
 		}
@@ -224,9 +224,9 @@ func TestMergedReferencesAreJudgedLikeThoseInTheTemplate(t *testing.T) {
 		}
 		matters := anyConfig
 		switch w := view.Workload; {
-		case w.Applied.Trusted && w.Rested():
+		case w.Record.Trusted && hasRested(w):
 			matters = recordedOtherwise(w, sights(&view))
-		case w.Applied.Trusted:
+		case w.Record.Trusted:
 			matters = appeared(w)
 		}
 		causes, _, differs := o.judge(pods, matters)
@@ -261,7 +261,7 @@ func TestEqualReferencesAreKeptOnce(t *testing.T) {
 		for _, m := range newOracle(catalog.View{}, &spec).mentions {
 			want[m.Config] = true
 		}
-		w := workload.Workload{References: references}
+		w := workload.Workload{Object: workload.Object{References: references}}
 		if diff := cmp.Diff(slices.SortedFunc(maps.Keys(want), names.CompareConfigRefs), w.Configs(), cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("configs (-want +got):\n%s", diff)
 		}

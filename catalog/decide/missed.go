@@ -70,7 +70,7 @@ func anyConfig(names.ConfigRef) bool { return true }
 // appeared selects the configs that are missing from the workload's record.
 func appeared(w *workload.Workload) func(names.ConfigRef) bool {
 	return func(ref names.ConfigRef) bool {
-		_, recorded := w.Applied.Checksums[ref]
+		_, recorded := w.Record.Checksums[ref]
 		return !recorded
 	}
 }
@@ -80,7 +80,7 @@ func appeared(w *workload.Workload) func(names.ConfigRef) bool {
 func recordedOtherwise(w *workload.Workload, sights []sight) func(names.ConfigRef) bool {
 	same := make(map[names.ConfigRef]struct{})
 	for i := range sights {
-		if recorded, found := w.Applied.Checksums[sights[i].ref]; found && recorded == sights[i].checksum {
+		if recorded, found := w.Record.Checksums[sights[i].ref]; found && recorded == sights[i].checksum {
 			same[sights[i].ref] = struct{}{}
 		}
 	}
@@ -156,9 +156,9 @@ type history struct {
 
 // newHistory returns the history of a config.
 func newHistory(view *catalog.View, config *content.Config) *history {
-	h := &history{workload: view.Workload, config: config, onlySeen: view.Workload.Applied.LacksInOriginal(config.Ref)}
-	h.ignoredUntil = h.workload.IgnoredUntil(config)
-	h.wasIgnored = h.ignoredUntil > 0 || h.workload.Applied.SaysIgnored(config.Ref)
+	h := &history{workload: view.Workload, config: config, onlySeen: view.Workload.Record.LacksInOriginal(config.Ref)}
+	h.ignoredUntil = ignoredUntil(h.workload, config)
+	h.wasIgnored = h.ignoredUntil > 0 || h.workload.Record.SaysIgnored(config.Ref)
 	return h
 }
 
@@ -193,7 +193,7 @@ func (h *history) inspect(readers []template.Reference, recordedOtherwise bool) 
 	keys := readers[0].Keys
 	s := candidate{readers: readers, templateSeen: h.workload.PodTemplateSeen}
 	if recordedOtherwise {
-		s.recorded = h.workload.Applied.Written
+		s.recorded = h.workload.Record.Written
 	}
 	if recordedOtherwise || readers[0].Optional && h.config.Shows(keys) {
 		h.offer(&s, h.config.Creation())

@@ -175,12 +175,12 @@ func (o oracle) selections(config *content.Config) []template.Selection {
 
 // isRecordedOtherwise reports whether a record that is trusted has another checksum of a config.
 func (o oracle) isRecordedOtherwise(config *content.Config) bool {
-	recorded, found := o.view.Workload.Applied.Checksums[config.Ref]
-	return found && o.view.Workload.Applied.Trusted && recorded != o.checksum(config, o.view.Key)
+	recorded, found := o.view.Workload.Record.Checksums[config.Ref]
+	return found && o.view.Workload.Record.Trusted && recorded != o.checksum(config, o.view.Key)
 }
 
 func (o oracle) compareOriginal(config *content.Config) comparison {
-	recorded, found := o.view.Workload.Applied.Original[config.Ref]
+	recorded, found := o.view.Workload.Record.Original[config.Ref]
 	digest, isRead := o.view.Originals[config.Ref]
 	switch {
 	case !found, !isRead:
@@ -197,7 +197,7 @@ func (o oracle) compareOriginal(config *content.Config) comparison {
 // false if there is nothing to miss.
 func (o oracle) edits(m mention, config *content.Config) ([]annotation.Edit, bool) {
 	w, otherwise := o.view.Workload, o.isRecordedOtherwise(config) || o.compareOriginal(config) == different
-	_, isRecorded := w.Applied.Original[config.Ref]
+	_, isRecorded := w.Record.Original[config.Ref]
 	var edits []annotation.Edit
 	if otherwise || m.Optional && len(config.Seen([]template.Selection{m.Keys})) > 0 {
 		edits = append(edits, config.Creation())
@@ -208,7 +208,7 @@ func (o oracle) edits(m mention, config *content.Config) ([]annotation.Edit, boo
 		}
 	}
 	edits = slices.DeleteFunc(edits, func(edit annotation.Edit) bool {
-		return !afterOptIn(edit, w) || edit.Seen == 0 && w.Applied.Original != nil && !isRecorded
+		return !afterOptIn(edit, w) || edit.Seen == 0 && w.Record.Original != nil && !isRecorded
 	})
 	return edits, otherwise || len(edits) > 0
 }
@@ -282,7 +282,7 @@ func (o oracle) isStale(edits []annotation.Edit, is bool, config *content.Config
 }
 
 func (o oracle) isOlderThanRecord(config *content.Config, read time.Time) bool {
-	return o.isRecordedOtherwise(config) && o.view.Workload.Applied.Written.Sub(read) > time.Second
+	return o.isRecordedOtherwise(config) && o.view.Workload.Record.Written.Sub(read) > time.Second
 }
 
 // missed returns the edits to report.
@@ -322,8 +322,8 @@ func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
 	}
 	for _, m := range o.mentions {
 		config := o.view.Present(m.Config)
-		recorded, isRecorded := w.Applied.Checksums[m.Config]
-		if config == nil || !isRecorded || !w.Applied.Trusted || recorded != o.checksum(config, o.view.Key) {
+		recorded, isRecorded := w.Record.Checksums[m.Config]
+		if config == nil || !isRecorded || !w.Record.Trusted || recorded != o.checksum(config, o.view.Key) {
 			continue
 		}
 		for _, past := range o.view.Past[m.Config] {
@@ -336,7 +336,7 @@ func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
 				continue
 			}
 			if past.From.Seen <= w.RecordSeen {
-				past.From.At = w.Applied.Written
+				past.From.At = w.Record.Written
 			}
 			for _, pod := range pods {
 				if read, hasRead := m.readAt(pod); hasRead && o.isWithin(past, read) {

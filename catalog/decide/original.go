@@ -10,13 +10,13 @@ import (
 func UnsettledByOriginal(v *catalog.View) []names.ConfigRef { return unsettledByOriginal(v, sights(v)) }
 
 func unsettledByOriginal(v *catalog.View, sights []sight) []names.ConfigRef {
-	if v.Originals != nil || v.Workload.Applied.Original == nil {
+	if v.Originals != nil || v.Workload.Record.Original == nil {
 		return nil
 	}
 	var unsettled []names.ConfigRef
 	for i := range sights {
 		s := &sights[i]
-		if recorded, found := v.Workload.Applied.Original[s.ref]; found && s.config != nil && recorded != s.checksum {
+		if recorded, found := v.Workload.Record.Original[s.ref]; found && s.config != nil && recorded != s.checksum {
 			unsettled = append(unsettled, s.ref)
 		}
 	}
@@ -35,7 +35,7 @@ const (
 // compareOriginal compares a config's content with a record of the original. A record of this controller that lost
 // its basis looks like one, but has our own checksum: it is ignored.
 func compareOriginal(v *catalog.View, s *sight) comparison {
-	recorded, found := v.Workload.Applied.Original[s.ref]
+	recorded, found := v.Workload.Record.Original[s.ref]
 	digest, isRead := v.Originals[s.ref]
 	switch {
 	case !found || !isRead || recorded == s.checksum:

@@ -249,8 +249,8 @@ func TestOurRecordWithoutItsBasisCountsAsNoRecord(t *testing.T) {
 			d.ResourceVersion = "2"
 			c.ObserveWorkload(catalogtest.MustWorkload(d))
 			view, _ = c.View(objecttest.DeploymentRef("web"))
-			if len(view.Workload.Applied.Original) != 1 {
-				t.Fatalf("record %+v", view.Workload.Applied)
+			if len(view.Workload.Record.Original) != 1 {
+				t.Fatalf("record %+v", view.Workload.Record)
 			}
 			if asked := UnsettledByOriginal(&view); len(asked) > 0 {
 				t.Errorf("configs are to be read needlessly: %v", asked)

@@ -282,4 +282,4 @@ func firstOf(a, b time.Time) time.Time {
 	return a
 }
 
-func isEarlier(w *workload.Workload, pod Pod) bool { return w.IsEarlierPod(pod.Created) }
+func isEarlier(w *workload.Workload, pod Pod) bool { return w.Record.IsEarlierPod(pod.Created) }

@@ -144,10 +144,10 @@ func TestOnlyTheStartsOfContainersThatReadTheirEnvironmentAreKept(t *testing.T) 
 			Name: fmt.Sprintf("c%d", i), State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: *objecttest.Stamp(objecttest.NoonPlus(1))}},
 		})
 	}
-	w := workload.Workload{References: []template.Reference{
+	w := workload.Workload{Object: workload.Object{References: []template.Reference{
 		{Container: "c7", Channel: template.Environment}, {Container: "c7", Channel: template.Environment}, {Container: "c5", Channel: template.Environment},
 		{Container: "c3", Channel: template.Volume},
-	}}
+	}}}
 	got, _ := NewPod(&pod, w.Readers())
 	if diff := cmp.Diff(Pod{Mounted: objecttest.Noon, Started: []Start{{"c5", objecttest.NoonPlus(1)}, {"c7", objecttest.NoonPlus(1)}}}, got); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)

@@ -40,7 +40,7 @@ func TestAMarkKeepsWhatTheRestartWasFor(t *testing.T) {
 	}
 	maps.Copy(s.deployment.Annotations, annotations)
 	want := []record.Restarted{{Config: objecttest.ConfigMapRef("web"), Keys: []string{"a"}}}
-	if marked := s.reduced().Applied; !marked.Marked || cmp.Diff(want, marked.RestartedFor) != "" {
+	if marked := s.reduced().Record; !marked.Marked || cmp.Diff(want, marked.RestartedFor) != "" {
 		t.Errorf("marked record %+v", marked)
 	}
 }

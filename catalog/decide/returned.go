@@ -18,7 +18,7 @@ import (
 // record is then correct again, but pods that started in between have read the other content. The
 // controller may know two things about such an interval: what the watch showed (see [content.Past]), and
 // since when a process that could not restart the pods knew about it (see
-// [record.AppliedState.Contradicted]).
+// [record.Contradiction.Contradicted]).
 
 // span is an interval in which readers could read content other than the recorded one.
 type span struct {
@@ -47,7 +47,7 @@ const maxSpans = 1000
 // recorded one, although it has the recorded content now.
 func spans(v *catalog.View, sights []sight) []span {
 	w := v.Workload
-	if len(v.Past) == 0 && w.Applied.Contradicted.IsZero() {
+	if len(v.Past) == 0 && w.Record.Contradicted.IsZero() {
 		return nil
 	}
 	var found []span
@@ -96,9 +96,9 @@ func (s *sight) appendPastSpans(found []span, w *workload.Workload, past []conte
 func since(p *content.Past, w *workload.Workload) (names.Sighting, bool) {
 	from := names.Sighting{At: p.From.At, Seen: p.Until.Seen}
 	if (p.Mixed || p.Vague) && p.From.Seen <= w.LastRight() {
-		from.At = w.Applied.Written
+		from.At = w.Record.Written
 	}
-	return from, w.IsLater(p.Until) && !isGoneBefore(p, w)
+	return from, isLater(w, p.Until) && !isGoneBefore(p, w)
 }
 
 // isGoneBefore reports whether the content had gone before another process made the record, so that
@@ -108,10 +108,10 @@ func since(p *content.Past, w *workload.Workload) (names.Sighting, bool) {
 // record itself decides: had the content still been there, the record would say so, provided that it
 // came early enough for the other process to know it.
 func isGoneBefore(p *content.Past, w *workload.Workload) bool {
-	if w.OwnRecord || w.PodsSeen > 0 || !w.Applied.WithRestart {
+	if w.OwnRecord || w.PodsSeen > 0 || !w.Record.WithRestart {
 		return false
 	}
-	written, until := w.Applied.Written, p.Until.At
+	written, until := w.Record.Written, p.Until.At
 	isClear := !until.After(written)
 	if p.Until.Seen > w.RecordSeen {
 		isClear = !until.Add(names.ClockTolerance).After(written)
@@ -126,8 +126,8 @@ const reasonLacking = "a config is gone whose content differed from the record f
 // The config may come back, so that knowledge must not be lost.
 func lacksContradicted(v *catalog.View, sights []sight) bool {
 	w := v.Workload
-	return w.Applied.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
-		return hasLost(w, &s) && (w.Applied.Marked || slices.ContainsFunc(v.Past[s.ref], func(p content.Past) bool {
+	return w.Record.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
+		return hasLost(w, &s) && (w.Record.Marked || slices.ContainsFunc(v.Past[s.ref], func(p content.Past) bool {
 			_, isLater := since(&p, w)
 			return isLater && !p.IsOpen() && p.ConcernsAny(s.references)
 		}))
@@ -136,8 +136,8 @@ func lacksContradicted(v *catalog.View, sights []sight) bool {
 
 // isRecordedSame reports whether the record is trusted and has the present checksum of a config.
 func isRecordedSame(v *catalog.View, s *sight) bool {
-	recorded, found := v.Workload.Applied.Checksums[s.ref]
-	return s.config != nil && found && v.Workload.Applied.Trusted && recorded == s.checksum
+	recorded, found := v.Workload.Record.Checksums[s.ref]
+	return s.config != nil && found && v.Workload.Record.Trusted && recorded == s.checksum
 }
 
 // lastOfKey returns the last edit of a key, or the one that may stand for it, or the zero Edit if no edit is known.
@@ -160,7 +160,7 @@ func markedSpans(v *catalog.View, sights []sight, known []span) []span {
 	covers := func(s span) bool {
 		return !s.from.At.After(since.Add(names.ClockTolerance)) && (s.until.Seen == 0 || s.until.At.After(since))
 	}
-	if since.IsZero() || w.Applied.MarkSeen || slices.ContainsFunc(known, covers) {
+	if since.IsZero() || w.Record.MarkSeen || slices.ContainsFunc(known, covers) {
 		return nil
 	}
 	var marked []span
@@ -247,7 +247,7 @@ func eachOpenAbsence(v *catalog.View, sights []sight, gone func(names.Sighting))
 // a config.
 func (s *sight) eachChange(w *workload.Workload, past []content.Past, change func(names.Sighting)) {
 	note := func(from names.Sighting) {
-		if w.IsLater(from) {
+		if isLater(w, from) {
 			change(from)
 		}
 	}
@@ -260,8 +260,8 @@ func (s *sight) eachChange(w *workload.Workload, past []content.Past, change fun
 		case !s.config.IsSeen(edit, selected):
 		case !edit.IsJoined():
 			note(shown)
-		case w.IsLater(shown): // any time since the record
-			change(names.Sighting{At: w.Applied.Written, Seen: edit.Seen})
+		case isLater(w, shown): // any time since the record
+			change(names.Sighting{At: w.Record.Written, Seen: edit.Seen})
 		}
 	}
 	for i := range past {
@@ -269,7 +269,7 @@ func (s *sight) eachChange(w *workload.Workload, past []content.Past, change fun
 		case !p.ConcernsAny(s.references):
 		case !p.IsAbsence():
 			note(p.From)
-		case w.IsLater(p.Until): // no record includes it, so it counts if it outlasted the record
+		case isLater(w, p.Until): // no record includes it, so it counts if it outlasted the record
 			change(names.Sighting{At: p.From.At, Seen: p.Until.Seen})
 		}
 	}
@@ -279,7 +279,7 @@ func (s *sight) eachChange(w *workload.Workload, past []content.Past, change fun
 // returns false if part of the record cannot be read, or if there is no trusted record to mark.
 func Mark(v *catalog.View, since time.Time) (map[string]string, bool, error) {
 	w := v.Workload
-	r := &w.Applied
+	r := &w.Record
 	if !r.Trusted || r.Key != "" && r.Key != v.Key.ID() {
 		return nil, false, nil
 	}
@@ -289,7 +289,7 @@ func Mark(v *catalog.View, since time.Time) (map[string]string, bool, error) {
 	}
 	annotations, err := r.Checksums.Annotations(record.Basis{
 		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, WasWhole: r.WasWhole,
-		RestartedFor: r.RestartedFor, Without: r.Uncovered(), Evict: w.EvictMember(),
+		RestartedFor: r.RestartedFor, Without: r.Uncovered(), Evict: w.Record.EvictMember(),
 	})
 	return annotations, err == nil, err
 }

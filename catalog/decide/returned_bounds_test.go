@@ -30,7 +30,7 @@ func TestTheIntervalsOfOneWorkloadAreBounded(t *testing.T) {
 	w := catalogtest.ReadsConfigs(configs, 0)
 	c.ObserveWorkload(w)
 	view, _ := c.View(w.Ref)
-	w.Applied = record.AppliedState{Checksums: Decide(view).Checksums, Trusted: true, Written: objecttest.Noon}
+	w.Record = record.Record{Checksums: Decide(view).Checksums, Trusted: true, Written: objecttest.Noon}
 	w.ResourceVersion = "2"
 	c.ObserveWorkload(w)
 	for version := 1; version <= content.MaxPastOfKey+1; version++ {

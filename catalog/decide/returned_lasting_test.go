@@ -108,7 +108,7 @@ func TestAReleaseThatIsTakenBackForgetsNothingOfTheRecord(t *testing.T) {
 	s.release("v2")
 	s.release("")
 	after, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	if got, want := after.Workload, before.Workload; got.RecordSeen != want.RecordSeen || !got.OwnRecord || !got.Applied.Trusted {
+	if got, want := after.Workload, before.Workload; got.RecordSeen != want.RecordSeen || !got.OwnRecord || !got.Record.Trusted {
 		t.Errorf("a record of moment %d, own: %t, want the one of %d", got.RecordSeen, got.OwnRecord, want.RecordSeen)
 	}
 	s.config("web", objecttest.Data{"a": "1"}, 80)

@@ -214,7 +214,7 @@ func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {
 	checksums, basis := s.deployment.Annotations[annotation.ChecksumsAnnotation], s.deployment.Annotations[annotation.BasisAnnotation]
 	s.marked(t, 120)
 	want := before
-	want.Applied.Contradicted, want.Applied.Marked, want.ResourceVersion = objecttest.NoonPlus(120), true, s.deployment.ResourceVersion
+	want.Record.Contradicted, want.Record.Marked, want.ResourceVersion = objecttest.NoonPlus(120), true, s.deployment.ResourceVersion
 	if diff := cmp.Diff(want, catalogtest.MustWorkload(s.deployment)); diff != "" {
 		t.Errorf("workload (-want +got):\n%s", diff)
 	}
@@ -231,10 +231,10 @@ func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {
 }
 
 func TestARecordThatCannotBeReadCompletelyIsNotMarked(t *testing.T) {
-	for name, record := range map[string]record.AppliedState{
+	for name, record := range map[string]record.Record{
 		"is not trusted": {}, "of another key": {Trusted: true, Key: "other"},
 	} {
-		view := catalog.View{Workload: &workload.Workload{Applied: record}, Key: catalogtest.TestKey}
+		view := catalog.View{Workload: &workload.Workload{Record: record}, Key: catalogtest.TestKey}
 		if annotations, marks, err := Mark(&view, objecttest.Noon); marks || err != nil {
 			t.Errorf("%s: %v, %v", name, annotations, err)
 		}

@@ -58,7 +58,7 @@ func TestAContradictionThatNobodySawBeginDatesFromAfterThePodsWereVerified(t *te
 	s.verify(t, startedAt(objecttest.NoonPlus(5)))
 	s.catalog.ObserveContradicted(view, objecttest.NoonPlus(100))
 	view, _ = s.catalog.View(objecttest.DeploymentRef("web"))
-	if got := view.Workload.Applied.Contradicted; !got.Equal(objecttest.NoonPlus(100)) {
+	if got := view.Workload.Record.Contradicted; !got.Equal(objecttest.NoonPlus(100)) {
 		t.Errorf("contradicted since %v, want since second 100", got)
 	}
 }

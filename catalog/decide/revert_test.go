@@ -148,7 +148,7 @@ func TestARevertNamesTheFieldManager(t *testing.T) {
 		s.rewind("")
 		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 		want := &record.Revert{Restart: "2026-03-01T12:01:40Z", Recorded: objecttest.NoonPlus(100), By: test.want}
-		if diff := cmp.Diff(want, view.Workload.Applied.Reverted); diff != "" {
+		if diff := cmp.Diff(want, view.Workload.Record.Reverted); diff != "" {
 			t.Errorf("%s: revert (-want +got):\n%s", name, diff)
 		}
 	}
@@ -166,12 +166,12 @@ func TestOnlyTheBeginningOfALongTimestampCounts(t *testing.T) {
 	}
 	s.recorded(120)
 	view, _ = s.catalog.View(objecttest.DeploymentRef("web"))
-	if r := view.Workload.Applied; !r.Trusted || r.Reverted != nil || len(s.deployment.Annotations[annotation.BasisAnnotation]) > 1000 {
+	if r := view.Workload.Record; !r.Trusted || r.Reverted != nil || len(s.deployment.Annotations[annotation.BasisAnnotation]) > 1000 {
 		t.Errorf("recorded with it: %+v", r)
 	}
 	s.rewind("")
 	view, _ = s.catalog.View(objecttest.DeploymentRef("web"))
-	if r := view.Workload.Applied.Reverted; r == nil || len(r.Restart) > annotation.LongestTimestamp {
+	if r := view.Workload.Record.Reverted; r == nil || len(r.Restart) > annotation.LongestTimestamp {
 		t.Errorf("reverted: %+v", r)
 	}
 }
@@ -200,11 +200,11 @@ func TestReplacingAWorkloadRepeatedlyUsesUpItsBudget(t *testing.T) {
 		if decision.Outcome != Restart {
 			t.Fatalf("restart %d: %+v", restart, decision)
 		}
-		waits = append(waits, view.Workload.Applied.Budget.Wait(catalogtest.Usual, now))
+		waits = append(waits, view.Workload.Record.Budget.Wait(catalogtest.Usual, now))
 		objecttest.SetTimestamp(s.deployment, now.Format(time.RFC3339Nano))
 		annotations, err := decision.Checksums.Annotations(record.Basis{
 			Template: view.Workload.Template, Key: catalogtest.TestKey, Written: now, Timestamp: annotation.TimestampOf(&s.deployment.Spec.Template),
-			Budget: view.Workload.Applied.Budget.Spend(catalogtest.Usual, now),
+			Budget: view.Workload.Record.Budget.Spend(catalogtest.Usual, now),
 		})
 		if err != nil {
 			t.Fatal(err)

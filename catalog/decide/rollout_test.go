@@ -51,13 +51,13 @@ func TestARecordSaysWhetherAllPodsRanBeforeTheRestart(t *testing.T) {
 		applied(Decide(view).Checksums.Annotations(record.Basis{Template: w.Template, Key: catalogtest.TestKey, Written: objecttest.NoonPlus(10), Timestamp: w.Timestamp, WasWhole: want}))
 		s.catalog.ObserveWorkload(s.reduced())
 		view, _ = s.catalog.View(objecttest.DeploymentRef("web"))
-		if got := view.Workload.Applied.WasWhole; got != want {
+		if got := view.Workload.Record.WasWhole; got != want {
 			t.Errorf("it says %t, want %t", got, want)
 		}
 		annotations, _, err := Mark(&view, objecttest.NoonPlus(20))
 		applied(annotations, err)
-		if marked := s.reduced(); !marked.Applied.Marked || marked.Applied.WasWhole != want {
-			t.Errorf("after a mark %+v, want %t", marked.Applied, want)
+		if marked := s.reduced(); !marked.Record.Marked || marked.Record.WasWhole != want {
+			t.Errorf("after a mark %+v, want %t", marked.Record, want)
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // addSince adds to the checksums to record since when rotations matter.
 func addSince(v *catalog.View, checksums record.Checksums) {
 	for ref, seen := range v.Mounts {
-		if recorded, found := v.Workload.Applied.Checksums[ref]; found {
+		if recorded, found := v.Workload.Record.Checksums[ref]; found {
 			checksums[ref] = recorded
 		} else if seen.Since > 0 {
 			checksums[ref] = seen.Since
@@ -32,9 +32,9 @@ func lacksRotation(v *catalog.View, m *content.MountState) bool {
 		return true
 	}
 	w := v.Workload
-	since, isRecorded := w.Applied.Checksums[m.Class]
+	since, isRecorded := w.Record.Checksums[m.Class]
 	return isRecorded && m.Rotated.After(time.Unix(int64(min(since, workload.FarFuture)), 0)) && //nolint:gosec // no more than farFuture
-		(w.Applied.Trusted || !m.Rotated.Before(w.OptedIn))
+		(w.Record.Trusted || !m.Rotated.Before(w.OptedIn))
 }
 
 // eachRotated calls a function with each mount of the classes that the workload reads whose rotation it has yet to follow, until

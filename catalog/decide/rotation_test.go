@@ -283,7 +283,7 @@ func TestARotationOutlastsTheRemovalOfTheRecord(t *testing.T) {
 			rotate(s)
 			delete(s.deployment.Annotations, annotation.BasisAnnotation)
 			w := s.reduced()
-			if w.Applied.Original != nil {
+			if w.Record.Original != nil {
 				t.Error("what is left seems to be a record of the original")
 			}
 			s.catalog.ObserveWorkload(w)

@@ -30,7 +30,7 @@ func (s *story) caughtUp(seconds float64, change func(*workload.Workload), resta
 	w := s.reduced()
 	w.Rollout = whole
 	for _, name := range restartedFor {
-		w.Applied.RestartedFor = append(w.Applied.RestartedFor, record.Restarted{Config: objecttest.ConfigMapRef(name)})
+		w.Record.RestartedFor = append(w.Record.RestartedFor, record.Restarted{Config: objecttest.ConfigMapRef(name)})
 	}
 	change(&w)
 	s.catalog.ObserveWorkload(w)
@@ -51,10 +51,10 @@ func TestAReaderRunsWithTheContentOfAnEditOnlyIfAllOfItShows(t *testing.T) {
 		"it wants no pods":                  {after: func(w *workload.Workload) { w.Idle = true }},
 		"it is paused":                      {after: func(w *workload.Workload) { w.Hold = workload.Paused }},
 		"it is being deleted":               {after: func(w *workload.Workload) { w.Deleting = true }},
-		"its record is not trusted":         {after: func(w *workload.Workload) { w.Applied.Trusted = false }},
-		"its restart was reverted":          {after: func(w *workload.Workload) { w.Applied.Reverted = &record.Revert{} }},
-		"the config is not recorded":        {after: func(w *workload.Workload) { delete(w.Applied.Checksums, objecttest.ConfigMapRef("web")) }},
-		"other content is recorded":         {after: func(w *workload.Workload) { w.Applied.Checksums[objecttest.ConfigMapRef("web")]++ }},
+		"its record is not trusted":         {after: func(w *workload.Workload) { w.Record.Trusted = false }},
+		"its restart was reverted":          {after: func(w *workload.Workload) { w.Record.Reverted = &record.Revert{} }},
+		"the config is not recorded":        {after: func(w *workload.Workload) { delete(w.Record.Checksums, objecttest.ConfigMapRef("web")) }},
+		"other content is recorded":         {after: func(w *workload.Workload) { w.Record.Checksums[objecttest.ConfigMapRef("web")]++ }},
 		"it reads only the edited key":      {reads: objecttest.ReadsKey("web", "a", false), want: true},
 		"it reads only another key":         {reads: objecttest.ReadsKey("web", "b", false)},
 		"another key that it reads changed": {edit: objecttest.Data{"a": "2", "b": "2"}},
@@ -145,8 +145,8 @@ func TestAReaderOfASecretRunsWithItOnlyIfTheKeyShowsThat(t *testing.T) {
 			t.Errorf("%s: running %v", test.name, got)
 		}
 	}
-	s.catalog.Workload(objecttest.DeploymentRef("web")).Applied.Key = "" // forged, with the checksum that no key makes
-	s.catalog.Workload(objecttest.DeploymentRef("web")).Applied.Checksums[objecttest.SecretRef("tls")] = 0
+	s.catalog.Workload(objecttest.DeploymentRef("web")).Record.Key = "" // forged, with the checksum that no key makes
+	s.catalog.Workload(objecttest.DeploymentRef("web")).Record.Checksums[objecttest.SecretRef("tls")] = 0
 	if got, _ := s.catalog.Running(objecttest.SecretRef("tls"), moment); got != nil {
 		t.Errorf("running by a forged checksum: %v", got)
 	}
@@ -160,8 +160,8 @@ func isRunning(view catalog.View, config *content.Config, moment names.Sequence)
 			last, unseen = edit.At, true
 		}
 	}
-	isFor := slices.ContainsFunc(w.Applied.RestartedFor, func(r record.Restarted) bool { return r.Config == config.Ref })
-	takesPart := moment == 0 && isFor && !w.Applied.Written.Before(last.Truncate(time.Second))
+	isFor := slices.ContainsFunc(w.Record.RestartedFor, func(r record.Restarted) bool { return r.Config == config.Ref })
+	takesPart := moment == 0 && isFor && !w.Record.Written.Before(last.Truncate(time.Second))
 	for _, edit := range append(slices.Clone(config.Edits), config.Creation()) {
 		for _, r := range w.References {
 			takesPart = takesPart || moment > 0 && edit.Seen == moment && r.Config == config.Ref && config.IsVisible(edit, r.Keys)
@@ -169,7 +169,7 @@ func isRunning(view catalog.View, config *content.Config, moment names.Sequence)
 	}
 	sights := sights(&view)
 	same := slices.ContainsFunc(sights, func(s sight) bool { return s.ref == config.Ref && isRecordedSame(&view, &s) })
-	return takesPart && same && w.Applied.Reverted == nil && !w.Idle
+	return takesPart && same && w.Record.Reverted == nil && !w.Idle
 }
 
 func TestRunningReadersAreThoseWhoseRecordsAndReferencesSaySo(t *testing.T) {
@@ -180,7 +180,7 @@ func TestRunningReadersAreThoseWhoseRecordsAndReferencesSaySo(t *testing.T) {
 		known.Rollout = whole
 		for _, ref := range known.Configs() {
 			if rapid.Bool().Draw(t, "restarted for it") {
-				known.Applied.RestartedFor = append(known.Applied.RestartedFor, record.Restarted{Config: ref})
+				known.Record.RestartedFor = append(known.Record.RestartedFor, record.Restarted{Config: ref})
 			}
 		}
 		view, _ := w.catalog.View(objecttest.DeploymentRef("web"))

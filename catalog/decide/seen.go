@@ -9,6 +9,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // sight is what a workload sees of one config.
@@ -57,8 +58,8 @@ func (s *sight) present() names.Checksum {
 // isRecordedOtherwise reports whether the record is trusted and has another checksum of
 // the config.
 func isRecordedOtherwise(v *catalog.View, s *sight) bool {
-	recorded, found := v.Workload.Applied.Checksums[s.ref]
-	return s.config != nil && found && v.Workload.Applied.Trusted && recorded != s.checksum
+	recorded, found := v.Workload.Record.Checksums[s.ref]
+	return s.config != nil && found && v.Workload.Record.Trusted && recorded != s.checksum
 }
 
 // ignored returns what the record says about the configs that are ignored: their names, sorted and
@@ -73,7 +74,7 @@ func ignored(v *catalog.View, lacking func(names.ConfigRef) bool) string {
 			continue // nobody can ignore it by an annotation of its own
 		}
 		stays := config == nil || lacking(ref)
-		if v.Workload.Ignores(config) || stays && v.Workload.Applied.SaysIgnored(ref) {
+		if v.Workload.Ignores(config) || stays && v.Workload.Record.SaysIgnored(ref) {
 			listed = append(listed, ref.NameWithin())
 		}
 	}
@@ -91,6 +92,24 @@ func (h *history) cameIgnored(edit annotation.Edit) bool {
 	if !h.wasIgnored || edit.Seen > h.ignoredUntil {
 		return false
 	}
-	_, isRecorded := h.workload.Applied.Checksums[h.config.Ref]
-	return !isRecorded || !h.workload.Applied.Trusted || h.narrowing != nil && !h.narrowing.isCovered(edit)
+	_, isRecorded := h.workload.Record.Checksums[h.config.Ref]
+	return !isRecorded || !h.workload.Record.Trusted || h.narrowing != nil && !h.narrowing.isCovered(edit)
+}
+
+// ignoredUntil returns a moment until which the workload ignored a config, as far as a watch showed it; 0 if none did.
+// An edit of the config by then does not count.
+func ignoredUntil(w *workload.Workload, config *content.Config) names.Sequence {
+	until := config.CountsAfter()
+	if !w.NeedsMark(config.Ref) {
+		return until
+	}
+	changed, marked := w.FilterChanged(), config.MarkedAfter()
+	recorded := w.RecordedReferences(config.Ref)
+	switch {
+	case changed == 0:
+		return max(until, marked)
+	case w.Record.Trusted && w.Record.SaysIgnored(config.Ref) && len(recorded) > 0 && recorded[0].NeedsMark:
+		return max(until, min(marked, changed)) // it may have counted by a filter in between
+	}
+	return until
 }

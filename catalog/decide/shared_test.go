@@ -226,8 +226,8 @@ func TestARecordFromBeforeManyConfigsWereSharedIsCopiedOnce(t *testing.T) {
 			s.shows(cm, 20)
 		}
 	}
-	if view, _ := s.catalog.View(objecttest.DeploymentRef("web")); len(view.Workload.Applied.Checksums) != 1 || len(view.Configs) != 1+len(flags) {
-		t.Fatalf("%d configs are recorded, and %d known", len(view.Workload.Applied.Checksums), len(view.Configs))
+	if view, _ := s.catalog.View(objecttest.DeploymentRef("web")); len(view.Workload.Record.Checksums) != 1 || len(view.Configs) != 1+len(flags) {
+		t.Fatalf("%d configs are recorded, and %d known", len(view.Workload.Record.Checksums), len(view.Configs))
 	}
 	if after := allocations(); after > before+50 {
 		t.Errorf("%v allocations, %v before", after, before)

@@ -99,7 +99,7 @@ func (w *world) putOff(t *rapid.T, view catalog.View, decision Decision) bool {
 		w.marked = true
 		annotations, marks, err := Mark(&view, since)
 		if err != nil || !marks {
-			t.Fatalf("cannot mark %+v: %v", view.Workload.Applied, err)
+			t.Fatalf("cannot mark %+v: %v", view.Workload.Record, err)
 		}
 		maps.Copy(w.deployment.Annotations, annotations)
 		w.catalog.ObserveMarked(w.reduced(), decision.Contradicted.Seen > 0)

@@ -34,18 +34,18 @@ func (w *world) isNeeded() bool {
 
 // recordKnowsTheConfig reports whether the record is trusted for some content of it.
 func (w *world) recordKnowsTheConfig() bool {
-	record := catalogtest.MustWorkload(w.deployment).Applied
+	record := catalogtest.MustWorkload(w.deployment).Record
 	_, known := record.Checksums[objecttest.ConfigMapRef("web")]
 	return known && record.Trusted
 }
 
 func (w *world) restedSinceTheRecord() bool {
 	view, _ := w.catalog.View(objecttest.DeploymentRef("web"))
-	return view.Workload.Rested()
+	return hasRested(view.Workload)
 }
 
 func (w *world) reverted() bool {
-	return catalogtest.MustWorkload(w.deployment).Applied.Reverted != nil
+	return catalogtest.MustWorkload(w.deployment).Record.Reverted != nil
 }
 
 func (w *world) stopController(*rapid.T) {
@@ -110,7 +110,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 	if due && !restarts && !w.behind {
 		t.Fatalf("lost a restart: %+v", decision)
 	}
-	if restarts && !due && !w.isNeeded() && !w.stripped && !(w.forgetful && view.Workload.Applied.Trusted) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
+	if restarts && !due && !w.isNeeded() && !w.stripped && !(w.forgetful && view.Workload.Record.Trusted) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
 		t.Fatalf("a needless restart: %+v", decision)
 	}
 	if decision.Outcome == Keep {
@@ -142,7 +142,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 // It may have seen the content all the same, if it started by itself between the edit and the
 // restart: a limit that docs/design.md describes.
 func (w *world) isOlderThanARevertedRestart(view catalog.View) bool {
-	reverted := view.Workload.Applied.Reverted
+	reverted := view.Workload.Record.Reverted
 	return reverted != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {
 		return pod.started > 0 && objecttest.NoonPlus(pod.started).Before(reverted.Recorded)
 	})

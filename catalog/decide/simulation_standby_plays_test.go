@@ -72,7 +72,7 @@ func (d *duo) write(how string) {
 	isOutdated := view.Workload.ResourceVersion != d.deployment.ResourceVersion
 	switch {
 	case decision.Outcome == Restart && decision.Contradicts && (how == "mark" || how == "fail"):
-		d.putOff(r, pending, how == "mark" && !view.Workload.Applied.Marked && !isOutdated)
+		d.putOff(r, pending, how == "mark" && !view.Workload.Record.Marked && !isOutdated)
 		return
 	case isOutdated:
 		r.catalog.ObserveRead(catalogtest.MustWorkload(d.deployment))

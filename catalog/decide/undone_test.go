@@ -66,13 +66,13 @@ func TestTheBudgetOfRestartsOutlivesARecordThatIsUndone(t *testing.T) {
 	for _, step := range []func(){func() { s.strip(annotation.BasisAnnotation) }, func() { s.strip(annotation.ChecksumsAnnotation) }, func() {}} {
 		step()
 		s.catalog.ObserveWorkload(s.reduced())
-		if view, _ := s.catalog.View(objecttest.DeploymentRef("web")); view.Workload.Applied.Trusted || view.Workload.Applied.Budget != spent {
-			t.Fatalf("the record is %+v, want the budget %+v", view.Workload.Applied, spent)
+		if view, _ := s.catalog.View(objecttest.DeploymentRef("web")); view.Workload.Record.Trusted || view.Workload.Record.Budget != spent {
+			t.Fatalf("the record is %+v, want the budget %+v", view.Workload.Record, spent)
 		}
 	}
 	s.release("v2")
-	if view, _ := s.catalog.View(objecttest.DeploymentRef("web")); view.Workload.Applied.Budget != (policy.Budget{}) {
-		t.Errorf("after a release the budget is %+v", view.Workload.Applied.Budget)
+	if view, _ := s.catalog.View(objecttest.DeploymentRef("web")); view.Workload.Record.Budget != (policy.Budget{}) {
+		t.Errorf("after a release the budget is %+v", view.Workload.Record.Budget)
 	}
 }
 

@@ -104,7 +104,7 @@ func TestAWorkloadThatFollowsItsNamespaceOptedInWhenTheRulesApplied(t *testing.T
 		"there is an older record":  {record: at(1), namespace: at(2), rules: at(3), want: at(1)},
 		"there is a younger record": {record: at(5), namespace: at(2), rules: at(3), want: at(3)},
 	} {
-		w := &workload.Workload{OptedIn: test.record}
+		w := &workload.Workload{Object: workload.Object{OptedIn: test.record}}
 		got := Following(w, &Namespace{Since: test.namespace}, test.rules)
 		if !got.OptedIn.Equal(test.want) || !w.OptedIn.Equal(test.record) {
 			t.Errorf("%s: opted in at %s, want %s; the workload itself says %s", name, got.OptedIn, test.want, w.OptedIn)

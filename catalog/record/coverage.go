@@ -8,23 +8,16 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/template"
 )
 
-// Without is what a record does not cover.
+// Without is what a record does not cover, as the basis says it.
 type Without struct {
 	// Filter is the filter by which the checksums were made.
-	Filter template.Filter
+	Filter template.Filter `json:"filter,omitzero"`
 	// Ignored are the configs that were ignored; see [decide.ignored].
-	Ignored string
-}
-
-// readWithout notes what a trusted record does not cover.
-func (r *AppliedState) readWithout(b *Encoded) {
-	if r.Trusted {
-		r.Without = names.UnlessZero(Without{b.Filter, b.Ignored})
-	}
+	Ignored string `json:"ignored,omitempty"`
 }
 
 // Uncovered returns what the record does not cover.
-func (r *AppliedState) Uncovered() Without {
+func (r *Record) Uncovered() Without {
 	if r.Without == nil {
 		return Without{}
 	}
@@ -32,7 +25,7 @@ func (r *AppliedState) Uncovered() Without {
 }
 
 // Filter returns the filter by which the checksums were made.
-func (r *AppliedState) Filter() template.Filter { return r.Uncovered().Filter }
+func (r *Record) Filter() template.Filter { return r.Uncovered().Filter }
 
 const (
 	// MaxIgnored is how many bytes the names of ignored configs may have in the basis.
@@ -42,7 +35,7 @@ const (
 )
 
 // SaysIgnored reports whether a trusted record lacks a config because it was ignored.
-func (r *AppliedState) SaysIgnored(ref names.ConfigRef) bool {
+func (r *Record) SaysIgnored(ref names.ConfigRef) bool {
 	if r.Without == nil || r.Without.Ignored == "" {
 		return false
 	}

@@ -61,7 +61,7 @@ func OriginalDigest(object metav1.Object) (names.Checksum, error) {
 // LacksInOriginal reports whether there is a record of the original that does not have the config. The original
 // looked at fewer references than this controller. Changes of such a config before this controller watched are no
 // reason to restart.
-func (r *AppliedState) LacksInOriginal(ref names.ConfigRef) bool {
+func (r *Record) LacksInOriginal(ref names.ConfigRef) bool {
 	_, found := r.Original[ref]
 	return r.Original != nil && !found
 }

@@ -8,6 +8,7 @@ import (
 	"unique"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/template"
 )
 
@@ -20,6 +21,22 @@ type Restarted struct {
 	Keys []string
 }
 
+// LastRestart is what the record says of the last restart.
+type LastRestart struct {
+	// RestartedFor is what it was for.
+	RestartedFor []Restarted
+	// Budget is what the workload has used of its restarts, if we wrote it.
+	Budget policy.Budget
+	// Evict is when the restart began if it was one by eviction and may not be over, in seconds of Unix time by the clock
+	// of the API server; otherwise 0. See [LastRestart.EvictedAt].
+	Evict uint32
+	// WithRestart means that the pod template has the timestamp of the restart that was made with the
+	// record. All pods of that template were then created after [Record.Written].
+	WithRestart bool
+	// WasWhole means that all pods ran before the restart.
+	WasWhole bool
+}
+
 // maxRestarted is how many bytes the record of what a restart was for may take with its keys;
 // beyond that, it leaves them out. Each of at most [names.MaxNamed] configs may have a name of
 // LongestName bytes.
@@ -27,7 +44,7 @@ const maxRestarted = 1024
 
 // MoreRestartedFor is [decide.Decision.MoreCauses] of the last restart: the record does not say whether there were more than it may name,
 // nor for what it was if it names nothing.
-func (r *AppliedState) MoreRestartedFor() int {
+func (r *LastRestart) MoreRestartedFor() int {
 	if n := len(r.RestartedFor); n > 0 && n < names.MaxNamed {
 		return 0
 	}

@@ -62,7 +62,7 @@ func TestWhatARestartWasForIsReadBackAsItWasWritten(t *testing.T) {
 		d, want := objecttest.Deployment(container), someRestarted(t)
 		catalogtest.WriteRecord(d, record.Checksums{}, objecttest.NoonPlus(10))
 		d.Annotations[annotation.BasisAnnotation] = catalogtest.BasisFor(t, record.Checksums{}, want)
-		if diff := cmp.Diff(want, catalogtest.MustWorkload(d).Applied.RestartedFor, cmpopts.EquateEmpty()); diff != "" {
+		if diff := cmp.Diff(want, catalogtest.MustWorkload(d).Record.RestartedFor, cmpopts.EquateEmpty()); diff != "" {
 			t.Fatalf("read back (-want +got):\n%s", diff)
 		}
 	})
@@ -95,7 +95,7 @@ func TestOfAForgedMemberOnlyWhatCanBeOursIsKept(t *testing.T) {
 		"the member in a record of this one": {`"for":{}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			record := catalogtest.MustWorkload(catalogtest.RecordedFor(test.member)).Applied
+			record := catalogtest.MustWorkload(catalogtest.RecordedFor(test.member)).Record
 			if !record.Trusted {
 				t.Error("the record is not trusted")
 			}
@@ -114,7 +114,7 @@ func TestOfAForgedMemberOnlyWhatCanBeOursIsKept(t *testing.T) {
 func TestWhatARestartWasForCountsOnlyIfThisControllerWroteIt(t *testing.T) {
 	d := catalogtest.RecordedFor(`"for":{"configmap/web":["a"]}`)
 	d.ManagedFields[1].Manager = "kubectl"
-	if got := catalogtest.MustWorkload(d).Applied.RestartedFor; got != nil {
+	if got := catalogtest.MustWorkload(d).Record.RestartedFor; got != nil {
 		t.Errorf("read %v", got)
 	}
 }

@@ -27,7 +27,7 @@ type Revert struct {
 // readRevert notes a revert if the record belongs to another timestamp than that of the pod
 // template. Otherwise it notes whether the timestamp comes from a restart made with the record; that
 // of somebody else can be any later time.
-func (r *AppliedState) readRevert(owned *annotation.Ownership, b *Encoded, template *corev1.PodTemplateSpec) {
+func (r *Record) readRevert(owned *annotation.Ownership, b *stored, template *corev1.PodTemplateSpec) {
 	if !r.Trusted {
 		return
 	}

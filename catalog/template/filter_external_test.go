@@ -105,7 +105,7 @@ func TestAFilterLimitsWhatASelectionShows(t *testing.T) {
 
 func TestARecordLeavesRoomForItsFilter(t *testing.T) {
 	d := objecttest.Deployment(objecttest.ReadsAll("web", false))
-	before := catalogtest.MustWorkload(d).Room
+	before := catalogtest.MustWorkload(d).Record.Room
 	d.Annotations[annotation.IgnoreAnnotation], d.Annotations[annotation.AlsoAnnotation] = "configmap/"+objecttest.LongName, "secret/"+objecttest.LongName
 	without, _ := record.Checksums{}.Annotations(record.Basis{})
 	w := catalogtest.MustWorkload(d)
@@ -114,7 +114,7 @@ func TestARecordLeavesRoomForItsFilter(t *testing.T) {
 		t.Fatal(err)
 	}
 	note := len(annotation.IgnoreAnnotation) + len(d.Annotations[annotation.IgnoreAnnotation]) + len(annotation.AlsoAnnotation) + len(d.Annotations[annotation.AlsoAnnotation])
-	if more, less := len(with[annotation.BasisAnnotation])-len(without[annotation.BasisAnnotation]), int(before-w.Room)-note; more > less {
+	if more, less := len(with[annotation.BasisAnnotation])-len(without[annotation.BasisAnnotation]), int(before-w.Record.Room)-note; more > less {
 		t.Errorf("the basis is %d bytes longer, and there are %d for it", more, less)
 	}
 }
@@ -144,8 +144,8 @@ func TestARecordIsNotTrustedIfNoAnnotationCanSayWhatItLeavesOut(t *testing.T) {
 		}
 		maps.Copy(d.Annotations, written)
 		d.ManagedFields = append(d.ManagedFields, objecttest.Owns(annotation.FieldManager, objecttest.NoonPlus(10), objecttest.AnnotationField(annotation.ChecksumsAnnotation), objecttest.AnnotationField(annotation.BasisAnnotation)))
-		if w := catalogtest.MustWorkload(d); w.Applied.Trusted != test.want || w.Filter() != (template.Filter{}) || (w.Filtering != nil) != test.want {
-			t.Errorf("%s: %+v, %+v", name, w.Applied, w.Filtering)
+		if w := catalogtest.MustWorkload(d); w.Record.Trusted != test.want || w.Filter() != (template.Filter{}) || (w.Filtering != nil) != test.want {
+			t.Errorf("%s: %+v, %+v", name, w.Record, w.Filtering)
 		}
 	}
 }

@@ -21,7 +21,7 @@ import (
 // seenKeys returns which of the drawn keys of the ConfigMap web the pods see.
 func seenKeys(t *testing.T, spec *corev1.PodSpec) (seen []string) {
 	t.Helper()
-	w := workload.Workload{References: mustReferences(t, spec)}
+	w := workload.Workload{Object: workload.Object{References: mustReferences(t, spec)}}
 	for _, key := range objecttest.DrawnKeys {
 		if w.Selects(objecttest.ConfigMapRef("web"), []string{key}) {
 			seen = append(seen, key)
@@ -158,7 +158,7 @@ func TestAKeyCountsIfAContainerSeesIt(t *testing.T) {
 			isPlain = template.IsAlwaysSet(&container.Env[i]) && isPlain
 		}
 		references, _ := template.ReferencesOf("ns", &corev1.PodSpec{Containers: []corev1.Container{container}}, template.Filter{})
-		w := workload.Workload{References: references}
+		w := workload.Workload{Object: workload.Object{References: references}}
 		for _, ref := range refs {
 			for _, key := range objecttest.DrawnKeys {
 				counts, isSeen := w.Selects(ref, []string{key}), isSeenInAny(&container, refs, ref, key)
@@ -264,7 +264,7 @@ func TestAFilterLimitsWhatIsNotHidden(t *testing.T) {
 		{Ignore: objecttest.EntriesOf("configmap/web:x%02d", 100)}:                  objecttest.DrawnKeys, // too many together
 	} {
 		references, _ := template.ReferencesOf("ns", &corev1.PodSpec{Containers: []corev1.Container{container}}, filter)
-		w := workload.Workload{References: references}
+		w := workload.Workload{Object: workload.Object{References: references}}
 		var seen []string
 		for _, key := range objecttest.DrawnKeys {
 			if w.Selects(objecttest.ConfigMapRef("web"), []string{key}) {

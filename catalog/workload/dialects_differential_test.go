@@ -86,9 +86,9 @@ func restarting(rules *optin.Rules, own, tmpl objecttest.Annotations, pod *corev
 		return func(*annotatedConfig) bool { return false }
 	}
 	policy, filter := policy.ReadWorkloadPolicy(parts.Meta, parts.Understood)
-	w := workload.Workload{Policy: policy}
+	w := workload.Workload{Object: workload.Object{Policy: policy}}
 	w.References, _ = template.ReferencesOf("ns", pod, filter)
-	w.Filtering = workload.NewFiltering(filter, &w.Applied, func(template.Filter) []template.Reference { return nil })
+	w.Filtering = workload.NewFiltering(filter, &w.Record, func(template.Filter) []template.Reference { return nil })
 	return func(c *annotatedConfig) bool {
 		config := content.Config{Ref: c.ref}
 		dialect.UnderstandConfig(rules, &config, c.annotations)

@@ -14,14 +14,14 @@ func TestWhatKeepsAWorkloadFromRollingOutDoesNotKeepItFromReplacingPods(t *testi
 	unseen := Rollout{Wanted: 2, Updated: 2, Available: 2}
 	for _, hold := range []Hold{Paused, OnDelete, Partitioned} {
 		for rollout, want := range map[Rollout]bool{whole: false, waits: true, unseen: true} {
-			w := Workload{Hold: hold, Rollout: rollout, Policy: &policy.WorkloadPolicy{Method: policy.ByEviction}}
+			w := Workload{Object: Object{Hold: hold, Rollout: rollout, Policy: &policy.WorkloadPolicy{Method: policy.ByEviction}}}
 			w.keepTemplate()
 			if w.Hold != NoHold || w.AwaitsRollout() != want || (w.MethodHold(true) != "") != want {
 				t.Errorf("%d, %+v: hold %d, awaits its rollout: %t, held: %q", hold, rollout, w.Hold, w.AwaitsRollout(), w.MethodHold(true))
 			}
 		}
 	}
-	rolling := Workload{Rollout: waits, Policy: &policy.WorkloadPolicy{Method: policy.ByEviction}}
+	rolling := Workload{Object: Object{Rollout: waits, Policy: &policy.WorkloadPolicy{Method: policy.ByEviction}}}
 	if rolling.keepTemplate(); rolling.AwaitsRollout() {
 		t.Error("a workload that rolls out by itself awaits its rollout")
 	}

@@ -19,33 +19,16 @@ func (w *Workload) IgnoresBy(ref names.ConfigRef, policy *policy.ConfigPolicy) b
 	if policy != nil && (policy.Ignored || policy.Marked) {
 		return policy.Ignored
 	}
-	return w.needsMark(ref)
+	return w.NeedsMark(ref)
 }
 
-func (w *Workload) needsMark(ref names.ConfigRef) bool {
+// NeedsMark reports whether a config counts for the workload only if an annotation of the config says so.
+func (w *Workload) NeedsMark(ref names.ConfigRef) bool {
 	if w.Filtering == nil || w.Filter().Marked == 0 {
 		return false
 	}
 	references := template.ReferencesTo(w.References, ref)
 	return len(references) > 0 && references[0].NeedsMark
-}
-
-// IgnoredUntil returns a moment until which the workload ignored a config, as far as a watch showed it; 0 if none did.
-// An edit of the config by then does not count.
-func (w *Workload) IgnoredUntil(config *content.Config) names.Sequence {
-	until := config.CountsAfter()
-	if !w.needsMark(config.Ref) {
-		return until
-	}
-	changed, marked := w.FilterChanged(), config.MarkedAfter()
-	recorded := w.RecordedReferences(config.Ref)
-	switch {
-	case changed == 0:
-		return max(until, marked)
-	case w.Applied.Trusted && w.Applied.SaysIgnored(config.Ref) && len(recorded) > 0 && recorded[0].NeedsMark:
-		return max(until, min(marked, changed)) // it may have counted by a filter in between
-	}
-	return until
 }
 
 // A change of a filter restarts nothing: it changes what is compared, so the workload is only recorded again. Until then, the
@@ -74,7 +57,7 @@ func (w *Workload) Filter() template.Filter {
 
 // NewFiltering returns what is known of the filters of a workload with this filter and this record. The function references
 // returns the references that count by a filter.
-func NewFiltering(present template.Filter, record *record.AppliedState, references func(by template.Filter) []template.Reference) *Filtering {
+func NewFiltering(present template.Filter, record *record.Record, references func(by template.Filter) []template.Reference) *Filtering {
 	f := Filtering{present: present}
 	if f.isOther = record.Trusted && record.Filter() != present; f.isOther {
 		f.Recorded = references(record.Filter())
@@ -128,7 +111,7 @@ func (w *Workload) FilterChanged() names.Sequence {
 
 // coversSince reports whether a trusted record was made by the present filter, and not before a moment.
 func (w *Workload) coversSince(moment names.Sequence) bool {
-	return w.Applied.Trusted && !w.HasOtherFilter() && w.RecordSeen >= moment
+	return w.Record.Trusted && !w.HasOtherFilter() && w.RecordSeen >= moment
 }
 
 // RecordedReferences returns the references to a config that counted when the record was made.

@@ -8,14 +8,19 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/record"
 )
 
 // restartsItself is a workload whose own controller replaces its pods. The restart was recorded at noon, and the spec
 // asks for a restart some seconds after that, or for none if they are 0.
 func restartsItself(own OwnRestart, seconds int64) *Workload {
 	w := &Workload{
-		Ref: names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}, Policy: &policy.WorkloadPolicy{Method: policy.ByEviction},
-		Rollout: Rollout{Wanted: 2, Updated: 2, Available: 2, Observed: true, OwnRestart: own}, Evict: clampedSeconds(objecttest.Noon),
+		Object: Object{
+			Ref:     names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"},
+			Policy:  &policy.WorkloadPolicy{Method: policy.ByEviction},
+			Rollout: Rollout{Wanted: 2, Updated: 2, Available: 2, Observed: true, OwnRestart: own},
+		},
+		Record: record.Record{LastRestart: record.LastRestart{Evict: clampedSeconds(objecttest.Noon)}},
 	}
 	if seconds != 0 {
 		w.RestartAt = clampedSeconds(objecttest.Noon.Add(time.Duration(seconds) * time.Second))
@@ -32,7 +37,7 @@ func TestTheDueRestartAtIsLaterThanTheEarlierPodsAndNoOthers(t *testing.T) {
 	}
 	for seconds := -3; seconds < 6; seconds++ {
 		created := objecttest.NoonPlus(float64(seconds))
-		if got := created.Before(due); got != w.IsEarlierPod(created) {
+		if got := created.Before(due); got != w.Record.IsEarlierPod(created) {
 			t.Errorf("a pod of second %d is replaced: %t", seconds, got)
 		}
 	}

@@ -2,11 +2,46 @@ package workload
 
 import (
 	"fmt"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// Parts holds what the kinds of workloads have in common, wherever each kind has it.
+type Parts struct {
+	Meta *metav1.ObjectMeta
+	// Problem is why the object cannot be restarted, empty if it can. With a problem, only Meta is of use, and the
+	// annotations of Template, unless it is nil.
+	Problem  string
+	Selector *metav1.LabelSelector
+	Template *corev1.PodTemplateSpec
+	// Replacement is [ReplacementTime] if the deadline of the Rollout does not contain it: a Deployment need not wait
+	// until a pod has terminated, but a restart by eviction does.
+	Replacement int32
+	// Idle, Hold and Rollout are those of the [Workload].
+	Idle    bool
+	Hold    Hold
+	Rollout Rollout
+	// RestartAt is when the spec asks the workload's own controller to replace its pods, zero if it does not.
+	RestartAt time.Time
+	// Understood is what [dialect.Understand] adds.
+	Understood policy.Understood
+	// Owned is who owns which fields, nil if nobody has asked yet.
+	Owned *annotation.Ownership
+}
+
+// Ownership returns who owns what of the workload.
+func (p *Parts) Ownership() *annotation.Ownership {
+	if p.Owned != nil {
+		return p.Owned
+	}
+	return annotation.OwnershipOf(p.Meta)
+}
 
 // longestSelector is how many bytes a workload's selector may have as a text, such as "app=web,tier in (front,back)". It is
 // kept, and is part of the address of each list of pods.

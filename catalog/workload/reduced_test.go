@@ -26,17 +26,23 @@ func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
 	catalogtest.WriteRecord(d, record.Checksums{objecttest.ConfigMapRef("web"): 1}, objecttest.NoonPlus(10))
 	podTemplate, _ := record.Fingerprints(&d.Spec.Template)
 	want := workload.Workload{
-		Ref: objecttest.DeploymentRef("web"), UID: "uid-1", ResourceVersion: "1",
-		Selector: "app=web,tier in (a,b)",
-		Template: pod, PodTemplate: podTemplate, Timestamp: "now",
-		References: []template.Reference{{
-			Config: objecttest.ConfigMapRef("web"), Keys: template.Selection{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,
-		}},
-		Applied: record.AppliedState{Checksums: record.Checksums{objecttest.ConfigMapRef("web"): 1}, Trusted: true},
-		Room:    int32(record.AnnotationsLimit - record.AnnotationsReserve - len(annotation.EnabledAnnotation) - len(annotation.Enabled)),
-		Hold:    workload.Paused, OptedIn: objecttest.Noon,
+		Object: workload.Object{
+			Ref:             objecttest.DeploymentRef("web"),
+			UID:             "uid-1",
+			ResourceVersion: "1",
+			Selector:        "app=web,tier in (a,b)",
+			Template:        pod,
+			PodTemplate:     podTemplate,
+			Timestamp:       "now",
+			References: []template.Reference{{
+				Config: objecttest.ConfigMapRef("web"), Keys: template.Selection{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,
+			}},
+			Hold:    workload.Paused,
+			OptedIn: objecttest.Noon,
+		},
+		Record: record.Record{Checksums: record.Checksums{objecttest.ConfigMapRef("web"): 1}, Trusted: true, Room: int32(record.AnnotationsLimit - record.AnnotationsReserve - len(annotation.EnabledAnnotation) - len(annotation.Enabled))},
 	}
-	if diff := cmp.Diff(want, catalogtest.MustWorkload(d), cmpopts.IgnoreFields(record.AppliedState{}, "Written")); diff != "" {
+	if diff := cmp.Diff(want, catalogtest.MustWorkload(d), cmpopts.IgnoreFields(record.Record{}, "Written")); diff != "" {
 		t.Errorf("workload (-want +got):\n%s", diff)
 	}
 }

@@ -45,14 +45,14 @@ func (r Rollout) IsWhole() bool {
 
 // LacksPods reports whether the status of the workload shows that not all pods run that it wants. Pods of an earlier template
 // count if nothing replaces them by itself. The status of some kinds does not show it.
-func (w *Workload) LacksPods() bool {
+func (o *Object) LacksPods() bool {
 	switch {
-	case w.Idle, w.Rollout.ByPods:
+	case o.Idle, o.Rollout.ByPods:
 		return false
-	case w.Hold != NoHold:
-		return w.Rollout.Available < w.Rollout.Wanted
+	case o.Hold != NoHold:
+		return o.Rollout.Available < o.Rollout.Wanted
 	}
-	return !w.Rollout.IsWhole()
+	return !o.Rollout.IsWhole()
 }
 
 // How the status of each kind of workload describes a rollout. kubectl rollout status reads the

@@ -62,7 +62,8 @@ func (w *Workload) Size() int {
 // workload.
 func (w *Workload) LeftAlone() *Workload {
 	left := *w
-	left.References, left.Applied, left.Writers, left.Filtering = nil, record.AppliedState{}, nil, nil
-	left.Excess, left.Evict = NamespaceFull, 0 // nothing is known of what an eviction would bring
+	left.References, left.Writers, left.Filtering = nil, nil, nil
+	left.Record = record.Record{Room: w.Record.Room} // nothing is known of what an eviction would bring
+	left.Excess = NamespaceFull
 	return &left
 }

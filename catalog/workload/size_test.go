@@ -32,7 +32,7 @@ func TestNamesOfAnyLengthCountByTheirLength(t *testing.T) {
 	}
 	references, _ := template.ReferencesOf("ns", &spec, template.Filter{})
 	references = append(references, template.Reference{Config: objecttest.ConfigMapRef("web"), Container: strings.Repeat("c", long)})
-	w := Workload{References: references}
+	w := Workload{Object: Object{References: references}}
 	if got, want := w.Size(), 2*long/BytesPerReference; got < want {
 		t.Errorf("it counts like %d references, want %d", got, want)
 	}

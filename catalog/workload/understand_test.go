@@ -144,8 +144,8 @@ func TestWhateverOtherToolsAnnotationsSayCanBeUsed(t *testing.T) {
 		if len(r.Problems) > 0 || !filter.IsUsable() {
 			t.Errorf("%v: %+v", r.Problems, filter)
 		}
-		if _, problem := workload.ReadGracePeriod(parts.Meta); problem != "" {
-			t.Error(problem)
+		if w, err := workload.NewWorkload(names.Deployment, &parts); err != nil || w.GracePeriod.ProblemWith("") != "" {
+			t.Error(w.GracePeriod.ProblemWith(""), err)
 		}
 	})
 }

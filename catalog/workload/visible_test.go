@@ -30,12 +30,12 @@ func TestOnlyKeysThatAContainerSeesAreVisibleChanges(t *testing.T) {
 		"a new config":              {template.Selection{Names: []string{"added"}}, nil, after, []string{"added"}},
 		"a config that goes":        {template.Selection{}, before, nil, []string{"changed", "removed", "same"}},
 	} {
-		w := workload.Workload{References: []template.Reference{{Config: ref, Keys: test.keys}}}
+		w := workload.Workload{Object: workload.Object{References: []template.Reference{{Config: ref, Keys: test.keys}}}}
 		if got := w.VisibleChanges(ref, test.before, test.after); !slices.Equal(got, test.want) {
 			t.Errorf("%s: %v, want %v", name, got, test.want)
 		}
 	}
-	other := workload.Workload{References: []template.Reference{{Config: names.ConfigRef{Kind: names.Secret, Namespace: "shop", Name: "settings"}}}}
+	other := workload.Workload{Object: workload.Object{References: []template.Reference{{Config: names.ConfigRef{Kind: names.Secret, Namespace: "shop", Name: "settings"}}}}}
 	if got := other.VisibleChanges(ref, before, after); got != nil {
 		t.Errorf("a workload without a reference sees %v", got)
 	}
@@ -62,7 +62,7 @@ func TestARecordIsComparedWithWhatTheWorkloadSees(t *testing.T) {
 		if test.change > 0 {
 			present.Keys[test.change-1].Checksum++
 		}
-		w := workload.Workload{References: seen, Applied: record.AppliedState{Checksums: test.applied}}
+		w := workload.Workload{Object: workload.Object{References: seen}, Record: record.Record{Checksums: test.applied}}
 		if isRecorded, isSame := w.Recorded(&present); isRecorded != test.isRecorded || isSame != test.isSame {
 			t.Errorf("%s: %t, %t", name, isRecorded, isSame)
 		}
@@ -71,10 +71,10 @@ func TestARecordIsComparedWithWhatTheWorkloadSees(t *testing.T) {
 
 func TestAWorkloadSelectsKeysWhetherTheConfigHasThemOrNot(t *testing.T) {
 	ref, other := names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}, names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "other"}
-	w := &workload.Workload{References: []template.Reference{
+	w := &workload.Workload{Object: workload.Object{References: []template.Reference{
 		{Config: ref, Channel: template.Environment, Keys: template.Selection{Names: []string{"level"}, DataOnly: true}},
 		{Config: ref, Channel: template.Volume, Keys: template.Selection{Names: []string{"cert"}}},
-	}}
+	}}}
 	for _, test := range []struct {
 		config names.ConfigRef
 		keys   []string

@@ -24,16 +24,20 @@ func TestAWorkloadMayHaveAGracePeriodOfItsOwn(t *testing.T) {
 			d := objecttest.Deployment(objecttest.ReadsAll("web", false))
 			d.Annotations[annotation.GracePeriodAnnotation] = text
 			w := catalogtest.MustWorkload(d)
-			if diff := cmp.Diff(want, w.GracePeriod); diff != "" {
+			var got *time.Duration
+			if own, isOwn := w.GracePeriod.Own(); isOwn {
+				got = &own
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("grace period (-want +got):\n%s", diff)
 			}
-			if (w.Problem != "") != (want == nil) {
-				t.Errorf("problem: %q", w.Problem)
+			if (w.GracePeriod.Problem != "") != (want == nil) {
+				t.Errorf("problem: %q", w.GracePeriod.Problem)
 			}
 		})
 	}
-	if w := catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))); w.GracePeriod != nil || w.Problem != "" {
-		t.Errorf("without the annotation: %v, problem %q", w.GracePeriod, w.Problem)
+	if w := catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))); w.GracePeriod != nil {
+		t.Errorf("without the annotation: %+v", w.GracePeriod)
 	}
 }
 
@@ -42,8 +46,8 @@ func TestAGracePeriodOfMoreThanADayIsADayAndSaysSo(t *testing.T) {
 		d := objecttest.Deployment(objecttest.ReadsAll("web", false))
 		d.Annotations[annotation.GracePeriodAnnotation] = text
 		w := catalogtest.MustWorkload(d)
-		if got := w.Grace(time.Second); got != 24*time.Hour || (w.Problem != "") != isTooLong {
-			t.Errorf("%s: %s, problem %q", text, got, w.Problem)
+		if got := w.GracePeriod.Or(time.Second); got != 24*time.Hour || (w.GracePeriod.Problem != "") != isTooLong {
+			t.Errorf("%s: %s, problem %q", text, got, w.GracePeriod.Problem)
 		}
 	}
 }

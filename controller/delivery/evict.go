@@ -48,7 +48,7 @@ func (l *Left) Add(pod *corev1.Pod) {
 		return
 	}
 	l.live++
-	if !l.workload.IsEarlierPod(pod.CreationTimestamp.Time) {
+	if !l.workload.Record.IsEarlierPod(pod.CreationTimestamp.Time) {
 		l.unready = l.unready || !isReady
 		return
 	}

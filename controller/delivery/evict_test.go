@@ -19,10 +19,7 @@ import (
 
 // evicting is a workload whose restart by eviction was recorded at noon.
 func evicting(status workload.Rollout) *workload.Workload {
-	return &workload.Workload{
-		Rollout: status, Policy: &catalogpolicy.WorkloadPolicy{Method: catalogpolicy.ByEviction},
-		Applied: record.AppliedState{Trusted: true}, Evict: uint32(noon.Unix()), //nolint:gosec // a time of this century
-	}
+	return &workload.Workload{Object: workload.Object{Rollout: status, Policy: &catalogpolicy.WorkloadPolicy{Method: catalogpolicy.ByEviction}}, Record: record.Record{Trusted: true, LastRestart: record.LastRestart{Evict: uint32(noon.Unix())}}}
 }
 
 // madeAt is a pod that was created some seconds after noon.
@@ -181,7 +178,7 @@ func (w *town) act(t *rapid.T) (isOver bool) {
 	}
 	for _, pod := range w.pods {
 		switch {
-		case pod.UID != step.Evict.UID && !workload.IsEarlierPod(pod.CreationTimestamp.Time) && (!isReady(pod) || !isAlive(pod)):
+		case pod.UID != step.Evict.UID && !workload.Record.IsEarlierPod(pod.CreationTimestamp.Time) && (!isReady(pod) || !isAlive(pod)):
 			t.Fatalf("evicts another pod although %s is not ready", pod.Name)
 		case pod.UID != step.Evict.UID:
 		case w.evicted[pod.UID] || pod.CreationTimestamp.Sub(noon) > time.Second || !isAlive(pod):
@@ -271,9 +268,9 @@ func TestAnotherRecordEndsARestartByEviction(t *testing.T) {
 		change func(*workload.Workload)
 		want   delivery.Verdict
 	}{
-		"another restart":           {func(w *workload.Workload) { w.Evict++ }, delivery.Neutral},
-		"the record was undone":     {func(w *workload.Workload) { w.Applied.Trusted = false }, delivery.Neutral},
-		"a record without restarts": {func(w *workload.Workload) { w.Evict = 0 }, delivery.Rolling},
+		"another restart":           {func(w *workload.Workload) { w.Record.Evict++ }, delivery.Neutral},
+		"the record was undone":     {func(w *workload.Workload) { w.Record.Trusted = false }, delivery.Neutral},
+		"a record without restarts": {func(w *workload.Workload) { w.Record.Evict = 0 }, delivery.Rolling},
 	} {
 		s := evictionOf(true)
 		test.change(&s.workload)
@@ -291,7 +288,7 @@ func TestAnotherProcessFollowsARestartByEvictionUntilAllPodsAreReplaced(t *testi
 		}
 	}
 	w := evicting(whole)
-	w.Evict = 0
+	w.Record.Evict = 0
 	if _, got := delivery.Resumes(w, policy, at(300)); got {
 		t.Error("a restart is followed whose pods were all replaced")
 	}
@@ -352,7 +349,7 @@ func TestARestartByTheOwnControllerIsDeliveredBetweenTwoSteps(t *testing.T) {
 		s.workload.Rollout = delivery.Evicting(evicting(between), 3-earlier)
 		s.require(t, float64(earlier)*500, delivery.Rolling, "")
 	}
-	s.workload.Rollout, s.workload.Evict = between, 0 // as the status says when no pods are left
+	s.workload.Rollout, s.workload.Record.Evict = between, 0 // as the status says when no pods are left
 	s.require(t, 1500, delivery.Rolling, "")
 	s.require(t, 1530, delivery.Delivered, "")
 	if byTemplate := (&delivery.Restart{Timestamp: s.workload.Timestamp, Template: s.workload.Template}); byTemplate.Look(&s.workload, policy, at(1)).Verdict != delivery.AskPods || byTemplate.IsWhole() {

@@ -54,7 +54,7 @@ type Restart struct {
 	// the rest. Another one of either means that the restart is over.
 	Timestamp string
 	Template  record.Fingerprint
-	// Evict is [workload.Workload.Evict]. If it is not 0, the restart is one by eviction, the timestamp is that of an
+	// Evict is [record.LastRestart.Evict]. If it is not 0, the restart is one by eviction, the timestamp is that of an
 	// earlier restart, and the statuses to judge are those that [Evicting] returns.
 	Evict uint32
 	// Held is why no pod may be evicted, whatever the pods do; empty if one may.
@@ -70,7 +70,7 @@ type Restart struct {
 
 // Begin returns the restart of a workload with this pod template, which began at the given time.
 func Begin(w *workload.Workload, wasWhole bool, at time.Time) *Restart {
-	return &Restart{Timestamp: w.Timestamp, Template: w.Template, Evict: w.Evict, WasWhole: wasWhole, progressed: at, pause: firstAsk}
+	return &Restart{Timestamp: w.Timestamp, Template: w.Template, Evict: w.Record.Evict, WasWhole: wasWhole, progressed: at, pause: firstAsk}
 }
 
 const (
@@ -85,12 +85,12 @@ const (
 // process that did not make it. If the clock of the other process was ahead, the restart began at the latest now.
 func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Time, isRolling bool) {
 	began, err := time.Parse(time.RFC3339Nano, w.Timestamp)
-	isOurs := !began.Before(w.Applied.Written) || len(w.Applied.RestartedFor) > 0 // which a later record keeps
-	if evicted, isByEviction := w.EvictedAt(); isByEviction {
+	isOurs := !began.Before(w.Record.Written) || len(w.Record.RestartedFor) > 0 // which a later record keeps
+	if evicted, isByEviction := w.Record.EvictedAt(); isByEviction {
 		began, err, isOurs = evicted, nil, true
 	}
 	longest := min(policy.deadline(w)+takeover, longestResumed)
-	isOurs = isOurs && w.Applied.Trusted && w.Applied.Reverted == nil
+	isOurs = isOurs && w.Record.Trusted && w.Record.Reverted == nil
 	if err != nil || !isOurs || began.Before(now.Add(-longest)) || began.After(now.Add(longest)) {
 		return time.Time{}, false
 	}
@@ -100,14 +100,14 @@ func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Tim
 	age := now.Sub(began)
 	// What broke within its soak time, while nobody led, is not proven, although it was complete.
 	isProven := w.Rollout.Observed && w.Rollout.Completed && age >= policy.Soak+takeover
-	hasCompleted := (w.Rollout.IsWhole() || isProven) && w.Evict == 0
+	hasCompleted := (w.Rollout.IsWhole() || isProven) && w.Record.Evict == 0
 	return began, age < policy.Soak || !hasCompleted
 }
 
 // judged returns a workload with the status to judge. The workload's own controller, if that replaces the pods, replaces
 // those of all templates.
 func (r *Restart) judged(w *workload.Workload) *workload.Workload {
-	if r.Evict == 0 || w.Evict > 0 || !w.RestartsItself() { // as long as pods are left, it has the status that Evicting returns
+	if r.Evict == 0 || w.Record.Evict > 0 || !w.RestartsItself() { // as long as pods are left, it has the status that Evicting returns
 		return w
 	}
 	judged := *w
@@ -155,12 +155,12 @@ func (r *Restart) end(w *workload.Workload) string {
 // isRecordedBy reports whether the record of a workload is still that of the restart by eviction. It need not name the
 // restart any more once all pods are replaced.
 func (r *Restart) isRecordedBy(w *workload.Workload) bool {
-	return w.Applied.Trusted && (w.Evict == r.Evict || w.Evict == 0)
+	return w.Record.Trusted && (w.Record.Evict == r.Evict || w.Record.Evict == 0)
 }
 
 // IsOf reports whether the restart is the last one of a workload.
 func (r *Restart) IsOf(w *workload.Workload) bool {
-	return r.Timestamp == w.Timestamp && r.Evict == w.Evict
+	return r.Timestamp == w.Timestamp && r.Evict == w.Record.Evict
 }
 
 // IsWhole reports whether all pods ran with the restart when it was last looked at.

@@ -32,7 +32,7 @@ type story struct {
 }
 
 func begin(wasWhole bool) *story {
-	s := &story{workload: workload.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun}}
+	s := &story{workload: workload.Workload{Object: workload.Object{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun}}}
 	s.restart = delivery.Begin(&s.workload, wasWhole, noon)
 	return s
 }
@@ -243,7 +243,7 @@ func TestAnotherProcessFollowsARestartThatMayBeUnderWay(t *testing.T) {
 		"never":                   {"", begun, 5, false},
 		"not a time":              {"now", begun, 5, false},
 	} {
-		w := workload.Workload{Timestamp: test.timestamp, Rollout: test.rollout, Applied: record.AppliedState{Trusted: true}}
+		w := workload.Workload{Object: workload.Object{Timestamp: test.timestamp, Rollout: test.rollout}, Record: record.Record{Trusted: true}}
 		began, got := delivery.Resumes(&w, policy, at(test.now))
 		if got != test.want || got && !began.Equal(noon) {
 			t.Errorf("%s: %t since %v", name, got, began)
@@ -253,11 +253,11 @@ func TestAnotherProcessFollowsARestartThatMayBeUnderWay(t *testing.T) {
 
 func TestARestartThatIsNotOfTheRecordIsNotFollowedByAnotherProcess(t *testing.T) {
 	for name, change := range map[string]func(*workload.Workload){
-		"a release followed":           func(w *workload.Workload) { w.Applied.Trusted = false },
-		"it was reverted":              func(w *workload.Workload) { w.Applied.Reverted = &record.Revert{} },
+		"a release followed":           func(w *workload.Workload) { w.Record.Trusted = false },
+		"it was reverted":              func(w *workload.Workload) { w.Record.Reverted = &record.Revert{} },
 		"it was complete at some time": func(w *workload.Workload) { w.Rollout.Completed = true },
 	} {
-		w := workload.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun, Applied: record.AppliedState{Trusted: true}}
+		w := workload.Workload{Object: workload.Object{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun}, Record: record.Record{Trusted: true}}
 		change(&w)
 		if _, got := delivery.Resumes(&w, policy, at(120)); got {
 			t.Errorf("%s: it is followed", name)
@@ -268,7 +268,7 @@ func TestARestartThatIsNotOfTheRecordIsNotFollowedByAnotherProcess(t *testing.T)
 // The pods ran for a moment before they crashed, and the former leader did not live to see it.
 func TestARestartThatBreaksAroundATakeoverIsFollowed(t *testing.T) {
 	broken := workload.Rollout{Wanted: 3, Updated: 3, Observed: true, Completed: true}
-	w := workload.Workload{Timestamp: noon.Format(time.RFC3339Nano), Rollout: broken, Applied: record.AppliedState{Trusted: true}}
+	w := workload.Workload{Object: workload.Object{Timestamp: noon.Format(time.RFC3339Nano), Rollout: broken}, Record: record.Record{Trusted: true}}
 	if _, got := delivery.Resumes(&w, policy, at(policy.Soak.Seconds()+59)); !got {
 		t.Error("it is not")
 	}

@@ -73,7 +73,7 @@ func (e *Evictor) Run(ctx context.Context) {
 func (e *Evictor) Work(ctx context.Context, ref names.WorkloadRef) {
 	w := e.Catalog.Workload(ref)
 	row, isUnderWay := e.Of(ref)
-	if w == nil || !isUnderWay || w.Evict != row.Of || w.Method() == policy.ByTemplate || w.Deleting {
+	if w == nil || !isUnderWay || w.Record.Evict != row.Of || w.Method() == policy.ByTemplate || w.Deleting {
 		return // whoever changes that brings the workload back
 	}
 	now := time.Now()
@@ -112,7 +112,7 @@ func (e *Evictor) Work(ctx context.Context, ref names.WorkloadRef) {
 func (e *Evictor) hold(w *workload.Workload, why string, began time.Time) {
 	now := time.Now()
 	pause := follow.ListingShare * now.Sub(began)
-	e.Update(w.Ref, w.Evict, func(row *follow.Eviction) { row.NotBefore = now.Add(pause) })
+	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) { row.NotBefore = now.Add(pause) })
 	e.wait(w, follow.EvictionWait{Reason: follow.WaitsForPerson, Text: why, Since: now})
 	e.Queue.AddAfter(w.Ref, max(heldPause, pause))
 }
@@ -120,7 +120,7 @@ func (e *Evictor) hold(w *workload.Workload, why string, began time.Time) {
 // untilNext returns how long to wait before the next look. A time in the future is that of a clock that has jumped, or
 // was forged; until then, new pods would seem to be older than the restart.
 func (e *Evictor) untilNext(w *workload.Workload, row *follow.Eviction, now time.Time) time.Duration {
-	began, _ := w.EvictedAt()
+	began, _ := w.Record.EvictedAt()
 	next := row.Seen.Add(workload.EvictionDelay)
 	for _, other := range []time.Time{row.NotBefore, began.Add(workload.EvictionDelay)} {
 		if other.After(next) {
@@ -132,7 +132,7 @@ func (e *Evictor) untilNext(w *workload.Workload, row *follow.Eviction, now time
 
 // noteFuture notes that a restart waits because its record is from the future.
 func (e *Evictor) noteFuture(w *workload.Workload, now time.Time) {
-	if began, _ := w.EvictedAt(); began.Sub(now) > workload.EvictionDelay {
+	if began, _ := w.Record.EvictedAt(); began.Sub(now) > workload.EvictionDelay {
 		why := "its record is from the future, " + began.Format(time.RFC3339) + ": a clock was wrong, or somebody else has written it"
 		e.wait(w, follow.EvictionWait{Reason: follow.WaitsForError, Text: why, Since: now})
 	}
@@ -147,7 +147,7 @@ func doubled(pause time.Duration, n int) time.Duration {
 func (e *Evictor) note(w *workload.Workload, left *delivery.Left, began time.Time) {
 	now, isNew := time.Now(), false
 	e.noteReplaced(w, left, now)
-	e.Update(w.Ref, w.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
 		row.Earlier, row.Counted, row.NotBefore = left.Earlier, now, now.Add(follow.ListingShare*now.Sub(began))
 		isNew = left.Earlier > 0 && !row.IsFollowed
 		row.IsFollowed = row.IsFollowed || isNew
@@ -178,7 +178,7 @@ func (e *Evictor) step(ctx context.Context, w *workload.Workload, step delivery.
 // lookLater makes the evictor look again after a pause, which grows.
 func (e *Evictor) lookLater(w *workload.Workload) {
 	looks := 0
-	e.Update(w.Ref, w.Evict, func(row *follow.Eviction) { row.Looks++; looks = row.Looks })
+	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) { row.Looks++; looks = row.Looks })
 	e.Queue.AddAfter(w.Ref, doubled(stepPause, looks))
 }
 
@@ -193,7 +193,7 @@ func (e *Evictor) evict(ctx context.Context, w *workload.Workload, pod *delivery
 		e.Metrics.Evictions.Inc()
 		e.Log.Info("evicted a pod", "workload", w.Ref, "pod", pod.Name, "ready", pod.IsReady)
 		isPresent := false // another restart may have begun meanwhile
-		e.Update(w.Ref, w.Evict, func(row *follow.Eviction) {
+		e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
 			isPresent = true
 			row.Earlier, row.Looks, row.Refusals, row.Reported = max(0, row.Earlier-1), 0, 0, time.Time{}
 		})
@@ -246,7 +246,7 @@ func addAppeared(next, last *decide.Decision, view *catalog.View) {
 		return // it may be for any config already
 	}
 	w := view.Workload
-	began, _ := w.EvictedAt()
+	began, _ := w.Record.EvictedAt()
 	named := slices.Concat(next.Causes, last.Causes) // few, unlike what may have appeared
 	for _, ref := range w.Configs() {
 		config := view.Configs[ref]

@@ -34,7 +34,7 @@ func attemptOf(w *workload.Workload) string {
 // because a PodDisruptionBudget refuses Argo Rollouts an eviction, or because it does not run.
 func (e *Evictor) waitOf(w *workload.Workload, step delivery.Step, now time.Time) follow.EvictionWait {
 	var stood time.Time
-	e.Update(w.Ref, w.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
 		switch {
 		case !step.ByOwner:
 			row.Stood = time.Time{}
@@ -53,7 +53,7 @@ func (e *Evictor) waitOf(w *workload.Workload, step delivery.Step, now time.Time
 // noteReplaced notes that the workload's own controller has replaced pods since they were last counted.
 func (e *Evictor) noteReplaced(w *workload.Workload, left *delivery.Left, now time.Time) {
 	isProgress := false
-	e.Update(w.Ref, w.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
 		if isProgress = w.RestartsItself() && left.Earlier < row.Earlier; isProgress {
 			row.Looks, row.Refusals, row.Reported, row.Stood = 0, 0, time.Time{}, time.Time{}
 		}
@@ -67,14 +67,14 @@ func (e *Evictor) noteReplaced(w *workload.Workload, left *delivery.Left, now ti
 // what is due.
 func (e *Evictor) askForRestart(ctx context.Context, w *workload.Workload, at time.Time) error {
 	present := e.Catalog.Workload(w.Ref) // it may have changed while the pods were listed
-	if present == nil || present.UID != w.UID || present.Evict != w.Evict {
+	if present == nil || present.UID != w.UID || present.Record.Evict != w.Record.Evict {
 		return nil // whoever changed that brings the workload back
 	}
 	if due, isAsked := present.DueRestartAt(); !isAsked && due.Equal(at) {
 		err := e.Workloads.SetRestartAt(ctx, present, at)
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it has changed, as the watch is about to show
-			e.Update(w.Ref, w.Evict, func(row *follow.Eviction) { row.NotBefore = time.Now().Add(doubled(stepPause, row.Looks)) })
+			e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) { row.NotBefore = time.Now().Add(doubled(stepPause, row.Looks)) })
 		case err != nil:
 			return fmt.Errorf("set .spec.restartAt: %w", err)
 		default:
@@ -91,7 +91,7 @@ func (e *Evictor) askForRestart(ctx context.Context, w *workload.Workload, at ti
 // replaced, it does so with growing pauses: a GitOps tool may remove what is not in its manifests.
 func (e *Evictor) noteAsked(w *workload.Workload, at time.Time) {
 	isNews := false
-	e.Update(w.Ref, w.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
 		if !row.Asked.IsZero() {
 			row.Refusals++
 			row.NotBefore = time.Now().Add(doubled(refusalPause, row.Refusals))

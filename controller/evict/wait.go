@@ -18,7 +18,7 @@ import (
 
 // wait notes what the next eviction waits for.
 func (e *Evictor) wait(w *workload.Workload, wait follow.EvictionWait) {
-	e.Update(w.Ref, w.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
 		if row.Wait.Reason == wait.Reason {
 			wait.Since = row.Wait.Since
 		}
@@ -42,7 +42,7 @@ func (e *Evictor) Failed(w *workload.Workload, began time.Time, err error) {
 	}
 	e.wait(w, wait)
 	isNews, now := false, time.Now()
-	e.Update(w.Ref, w.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
 		row.Refusals++
 		isWorthIt := refusal != nil || failures.IsPermanent(err) || row.Refusals >= failures.PassingFailures
 		if isNews = isWorthIt && now.Sub(row.Reported) >= pending.ReminderPeriod; isNews {

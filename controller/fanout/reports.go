@@ -258,8 +258,8 @@ func (r *Reports) OutcomeOf(config names.ConfigRef, began time.Time) (o Outcome)
 		switch delivered := follow.DeliveredAt(w); {
 		case isEnabled && decide.Decide(view).Outcome == decide.Restart:
 			o.Due++
-		case !slices.ContainsFunc(w.Applied.RestartedFor, isFor):
-		case w.Evict > 0 && !r.arePodsWhole(w): // the pods that are left have not restarted
+		case !slices.ContainsFunc(w.Record.RestartedFor, isFor):
+		case w.Record.Evict > 0 && !r.arePodsWhole(w): // the pods that are left have not restarted
 			o.Due++
 		case !w.Rollout.IsWhole():
 			o.unwell++

@@ -72,7 +72,7 @@ func NewDeliveries(of Parts) *Deliveries {
 // WasWholeAfter returns whether all pods ran before the last restart, which may be this one.
 func (d *Deliveries) WasWholeAfter(w *workload.Workload, decision *decide.Decision) bool {
 	if decision.Outcome != decide.Restart {
-		return w.Applied.WasWhole && w.Applied.Trusted
+		return w.Record.WasWhole && w.Record.Trusted
 	}
 	return d.isWholeBefore(w, decision)
 }
@@ -106,8 +106,8 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 		return
 	}
 	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Applied.WasWhole, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
-		mayMend: !w.Applied.WasWhole && ranBeforeRestart(former),
+		Restart: delivery.Begin(w, w.Record.WasWhole, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
+		mayMend: !w.Record.WasWhole && ranBeforeRestart(former),
 	}
 	if before := d.Of(ref); before != nil {
 		restart.brokenBy, restart.Failed = before.brokenAfter(&decision), before.Failed

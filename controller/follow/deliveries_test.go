@@ -57,8 +57,8 @@ func deliveriesOf(t *testing.T, server objecttest.Answers, log io.Writer) *follo
 var webRef = names.WorkloadRef{Kind: names.Deployment, Namespace: "default", Name: "web"}
 
 func followWeb(d *follow.Deliveries, rollout workload.Rollout) {
-	w := workload.Workload{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Selector: "app=web", Timestamp: time.Now().UTC().Format(time.RFC3339Nano), Rollout: rollout}
-	w.Applied.WasWhole = true
+	w := workload.Workload{Object: workload.Object{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Selector: "app=web", Timestamp: time.Now().UTC().Format(time.RFC3339Nano), Rollout: rollout}}
+	w.Record.WasWhole = true
 	d.Catalog.ObserveWorkload(w)
 	d.Begin(&w, decide.Decision{Outcome: decide.Restart}, "", time.Now())
 }
@@ -99,8 +99,7 @@ func TestAnEarlierPodOnADeadNodeIsNoFailure(t *testing.T) {
 		}
 		return objecttest.Respond(http.StatusOK, &appsv1.ControllerRevisionList{})
 	}, io.Discard)
-	w := &workload.Workload{Ref: names.WorkloadRef{Kind: names.DaemonSet, Namespace: "default", Name: "web"}, UID: types.UID("web-uid"), Timestamp: "x",
-		Rollout: workload.Rollout{Wanted: 5, Updated: 4, Outdated: 1, Available: 4, Observed: true}}
+	w := &workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: names.DaemonSet, Namespace: "default", Name: "web"}, UID: types.UID("web-uid"), Timestamp: "x", Rollout: workload.Rollout{Wanted: 5, Updated: 4, Outdated: 1, Available: 4, Observed: true}}}
 	restart := delivery.Begin(w, true, time.Now())
 	restart.Look(w, d.Policy, time.Now())
 	seen, err := d.Pods.Sight(t.Context(), w, nil)

@@ -37,7 +37,7 @@ func NewEvictions(known *catalog.Catalog) *Evictions {
 
 // Eviction is a restart by eviction that may not be over.
 type Eviction struct {
-	Of   uint32 // [workload.Workload.Evict]
+	Of   uint32 // [record.LastRestart.Evict]
 	uid  types.UID
 	Seen time.Time // since when this process knows the restart
 	// Earlier is how many pods are left, if they were counted, and Counted is when they were.
@@ -97,13 +97,13 @@ func (w *EvictionWait) IsOutside() bool { return w.Reason != "" && w.Reason != W
 // Observe takes in a workload that has changed, or its status. Only the process that leads calls it.
 func (e *Evictions) Observe(ref names.WorkloadRef) {
 	w := e.catalog.Workload(ref)
-	if w == nil || w.Evict == 0 || w.Method() == policy.ByTemplate {
+	if w == nil || w.Record.Evict == 0 || w.Method() == policy.ByTemplate {
 		e.Forget(ref)
 		return
 	}
 	e.mu.Lock()
-	if row := e.Rows[ref]; row == nil || row.Of != w.Evict || row.uid != w.UID {
-		e.Rows[ref] = &Eviction{Of: w.Evict, uid: w.UID, Seen: time.Now()}
+	if row := e.Rows[ref]; row == nil || row.Of != w.Record.Evict || row.uid != w.UID {
+		e.Rows[ref] = &Eviction{Of: w.Record.Evict, uid: w.UID, Seen: time.Now()}
 	}
 	e.mu.Unlock()
 	e.Queue.Add(ref, struct{}{})
@@ -127,7 +127,7 @@ func (e *Evictions) Forget(ref names.WorkloadRef) {
 func (e *Evictions) forgetReplaced(w *workload.Workload) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if row := e.Rows[w.Ref]; row != nil && row.Of == w.Evict && row.uid == w.UID {
+	if row := e.Rows[w.Ref]; row != nil && row.Of == w.Record.Evict && row.uid == w.UID {
 		delete(e.Rows, w.Ref)
 	}
 }
@@ -176,11 +176,11 @@ func (e *Evictions) Update(ref names.WorkloadRef, of uint32, change func(*Evicti
 // StatusOf returns a workload whose status says how far a restart by eviction has come, and why no pod may be evicted
 // although the workload is ready for it; empty if one may.
 func (e *Evictions) StatusOf(w *workload.Workload) (*workload.Workload, string) {
-	if w.Evict == 0 || w.Method() == policy.ByTemplate {
+	if w.Record.Evict == 0 || w.Method() == policy.ByTemplate {
 		return w, ""
 	}
 	row, isUnderWay := e.Of(w.Ref)
-	isKnown := isUnderWay && row.Of == w.Evict && row.uid == w.UID
+	isKnown := isUnderWay && row.Of == w.Record.Evict && row.uid == w.UID
 	earlier := row.Earlier
 	if !isKnown || row.Counted.IsZero() {
 		earlier = max(1, w.Rollout.Wanted)

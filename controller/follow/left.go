@@ -16,7 +16,7 @@ import (
 
 // restartID returns by which name the gate knows the restart of a workload that another process made.
 func restartID(w *workload.Workload) string {
-	if at, isByEviction := w.EvictedAt(); isByEviction {
+	if at, isByEviction := w.Record.EvictedAt(); isByEviction {
 		return "evict " + at.Format(time.RFC3339)
 	}
 	return w.Timestamp
@@ -34,10 +34,10 @@ func (d *Deliveries) known(ref names.WorkloadRef) (w *workload.Workload, held st
 // Counted returns a workload of which pods may be left to evict, or as it is once none is: the last restart by eviction may have
 // ended long ago, which a new process learns only by counting the pods.
 func (d *Deliveries) Counted(ctx context.Context, w *workload.Workload) (*workload.Workload, error) {
-	if w.Evict == 0 || w.Method() != policy.ByEviction {
+	if w.Record.Evict == 0 || w.Method() != policy.ByEviction {
 		return w, nil
 	}
-	if row, isUnderWay := d.Evictions.Of(w.Ref); isUnderWay && row.Of == w.Evict && !row.Counted.IsZero() {
+	if row, isUnderWay := d.Evictions.Of(w.Ref); isUnderWay && row.Of == w.Record.Evict && !row.Counted.IsZero() {
 		return w, nil
 	}
 	left, err := d.Pods.Left(ctx, w)
@@ -47,12 +47,12 @@ func (d *Deliveries) Counted(ctx context.Context, w *workload.Workload) (*worklo
 	case err != nil:
 		return w, err
 	case left.Earlier > 0:
-		d.Evictions.Update(w.Ref, w.Evict, func(row *Eviction) { row.Earlier, row.Counted = left.Earlier, time.Now() })
+		d.Evictions.Update(w.Ref, w.Record.Evict, func(row *Eviction) { row.Earlier, row.Counted = left.Earlier, time.Now() })
 		return w, nil
 	}
 	d.EndEviction(w)
 	ended := *w
-	ended.Evict = 0
+	ended.Record.Evict = 0
 	return &ended, nil
 }
 
@@ -67,7 +67,7 @@ func (d *Deliveries) EndEviction(w *workload.Workload) {
 // IncludeLeft adds to a restart what the last one was for, if that was one by eviction and pods may be left: these get its
 // content with this restart. Otherwise the record would no longer show that a halt or a hold concerns them.
 func (d *Deliveries) IncludeLeft(w *workload.Workload, decision *decide.Decision) {
-	if w.Evict > 0 && w.Method() == policy.ByEviction {
+	if w.Record.Evict > 0 && w.Method() == policy.ByEviction {
 		last := d.RestartedFor(w)
 		decision.Include(&last)
 	}
@@ -89,7 +89,7 @@ func (d *Deliveries) FollowLeft(w *workload.Workload, now time.Time) {
 	if restart := d.Of(w.Ref); restart != nil && restart.IsOf(w) {
 		return
 	}
-	began, _ := w.EvictedAt()
+	began, _ := w.Record.EvictedAt()
 	if began.After(now) {
 		began = now
 	}
@@ -99,11 +99,11 @@ func (d *Deliveries) FollowLeft(w *workload.Workload, now time.Time) {
 // adopt follows a restart that was made earlier for what a decision says and has made progress since, and makes the gate count it.
 func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began, progressed, now time.Time) {
 	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Applied.WasWhole, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
+		Restart: delivery.Begin(w, w.Record.WasWhole, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
 		IsFormer: true, mayMend: !w.OwnRecord,
 	}
 	standing := gate.Unwell
-	if w.Applied.WasWhole {
+	if w.Record.WasWhole {
 		standing = gate.Well
 	}
 	request := d.Gate.Request(w, &restart.Decision, 0, standing, now)

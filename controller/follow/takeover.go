@@ -66,7 +66,7 @@ func (d *Deliveries) Spend(namespace string, took time.Duration) time.Duration {
 
 // RestartedAt returns when the last restart of a workload began, zero if it has none.
 func RestartedAt(w *workload.Workload) time.Time {
-	if evicted, isByEviction := w.EvictedAt(); isByEviction {
+	if evicted, isByEviction := w.Record.EvictedAt(); isByEviction {
 		return evicted
 	}
 	at, err := time.Parse(time.RFC3339Nano, w.Timestamp)
@@ -78,17 +78,17 @@ func RestartedAt(w *workload.Workload) time.Time {
 
 // ranBeforeRestart reports whether all pods of a workload ran before its last restart, which another process made.
 func ranBeforeRestart(w *workload.Workload) bool {
-	return w.Applied.Trusted && w.Applied.WasWhole && !w.OwnRecord && !RestartedAt(w).IsZero()
+	return w.Record.Trusted && w.Record.WasWhole && !w.OwnRecord && !RestartedAt(w).IsZero()
 }
 
 // MadeRestart names the restart that was the last one of a workload.
 type MadeRestart struct {
 	timestamp string // of the pod template
-	evict     uint32 // [workload.Workload.Evict]
+	evict     uint32 // [record.LastRestart.Evict]
 }
 
 // LastMade returns the last restart that was made of a workload, as it shows it.
-func LastMade(w *workload.Workload) MadeRestart { return MadeRestart{w.Timestamp, w.Evict} }
+func LastMade(w *workload.Workload) MadeRestart { return MadeRestart{w.Timestamp, w.Record.Evict} }
 
 // ResumeLate follows a restart that another process made and that shows only now, after the given one: the watch of a new
 // leader may be behind. A former leader cannot have made a restart long after this process began to lead, but whoever may
@@ -101,8 +101,8 @@ func (d *Deliveries) ResumeLate(ref names.WorkloadRef, former MadeRestart, now t
 	if w == nil || w.OwnRecord {
 		return
 	}
-	evicted, _ := w.EvictedAt()
-	isLaterEviction := w.Evict > former.evict && !evicted.After(until)
+	evicted, _ := w.Record.EvictedAt()
+	isLaterEviction := w.Record.Evict > former.evict && !evicted.After(until)
 	if isLaterEviction || record.IsLaterRestart(w.Timestamp, former.timestamp) && !record.IsLaterRestart(w.Timestamp, until.Format(time.RFC3339Nano)) {
 		d.Resume(ref, now)
 	}
@@ -110,7 +110,7 @@ func (d *Deliveries) ResumeLate(ref names.WorkloadRef, former MadeRestart, now t
 
 // RecordedFor returns what the record of a workload says about its last restart.
 func RecordedFor(w *workload.Workload) decide.Decision {
-	return decide.Decision{Outcome: decide.Restart, Causes: decide.LastCauses(&w.Applied), MoreCauses: w.Applied.MoreRestartedFor()}
+	return decide.Decision{Outcome: decide.Restart, Causes: decide.LastCauses(&w.Record), MoreCauses: w.Record.MoreRestartedFor()}
 }
 
 // RestartedFor is RecordedFor with the moments of the edits, which make the restart part of their fan-outs.
@@ -125,7 +125,7 @@ func (d *Deliveries) RestartedFor(w *workload.Workload) decide.Decision {
 // date completes a cause that a record names. It computes a checksum of the config, unless that is remembered.
 func (d *Deliveries) date(w *workload.Workload, cause *decide.Cause) {
 	if !d.Catalog.MissedEdit(w, cause.Config) { // otherwise the restart is not part of the fan-out of that edit
-		cause.Moments = decide.MomentsUntil(d.Catalog, cause.Config, cause.Keys, w.Applied.Written)
+		cause.Moments = decide.MomentsUntil(d.Catalog, cause.Config, cause.Keys, w.Record.Written)
 	}
 }
 
@@ -136,18 +136,18 @@ func (d *Deliveries) FollowFailed(ref names.WorkloadRef, config names.ConfigRef,
 	if known := d.Of(ref); w == nil || known != nil && known.HasFailed {
 		return
 	}
-	began := cmp.Or(DeliveredAt(w), w.Applied.Written) // which is later if only a record was written since
-	if !w.Applied.Trusted || w.Applied.Reverted != nil || began.After(failed) || w.Idle || w.Hold != workload.NoHold || w.Deleting {
+	began := cmp.Or(DeliveredAt(w), w.Record.Written) // which is later if only a record was written since
+	if !w.Record.Trusted || w.Record.Reverted != nil || began.After(failed) || w.Idle || w.Hold != workload.NoHold || w.Deleting {
 		return
 	}
-	if !slices.ContainsFunc(w.Applied.RestartedFor, func(r record.Restarted) bool {
+	if !slices.ContainsFunc(w.Record.RestartedFor, func(r record.Restarted) bool {
 		return r.Config == config || gate.GroupOf(r.Config.Kind, r.Config.Name) == config
 	}) {
 		return
 	}
 	decision := d.RestartedFor(w)
 	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Applied.WasWhole, began), id: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed,
+		Restart: delivery.Begin(w, w.Record.WasWhole, began), id: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed,
 		isUnexplained: true, IsUndated: !isDated,
 	}
 	d.Gate.Ended(ref, restart.id, false)
@@ -190,8 +190,8 @@ func (d *Deliveries) ResumeAll(now time.Time) {
 // DeliveredAt returns when the restart was made that a workload runs with, zero if there is none. Once all pods are evicted, only
 // the record shows it.
 func DeliveredAt(w *workload.Workload) time.Time {
-	if w.Method() == policy.ByEviction && w.Evict == 0 && w.Applied.Trusted {
-		return w.Applied.Written
+	if w.Method() == policy.ByEviction && w.Record.Evict == 0 && w.Record.Trusted {
+		return w.Record.Written
 	}
 	return RestartedAt(w)
 }

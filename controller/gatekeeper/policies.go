@@ -73,7 +73,7 @@ func (c *windowCache) problem(text string) string {
 // NoteFormer notes that a former leader has restarted a workload at the given time, and may have reported the progress of the
 // fan-out.
 func (g *Gatekeeper) NoteFormer(w *workload.Workload, began time.Time) {
-	for _, restarted := range w.Applied.RestartedFor {
+	for _, restarted := range w.Record.RestartedFor {
 		policy := g.Catalog.PolicyOf(restarted.Config)
 		cause := g.inGroup(gate.Cause{Config: restarted.Config, IsGradual: g.IsGradual(policy)})
 		if cause.IsGradual && !gate.IsGroup(cause.Group) {

@@ -79,7 +79,7 @@ func (a *Mistakes) JudgeResumes() {
 
 // problemOfValues describes which values of a workload's annotations cannot be used, empty if there are none.
 func (a *Mistakes) problemOfValues(w *workload.Workload) string {
-	return wording.JoinProblems(w.GraceProblem(a.Restarter.GracePeriod(w).String()), a.Gate.ProblemOf(w), a.Restarter.Unwatched(w))
+	return wording.JoinProblems(w.GracePeriod.ProblemWith(a.Restarter.GracePeriod(w).String()), a.Gate.ProblemOf(w), a.Restarter.Unwatched(w))
 }
 
 // describe describes a mistake on an object; empty if it is none now.

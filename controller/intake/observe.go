@@ -55,7 +55,7 @@ func (in *Intake) configChanged(ref names.ConfigRef, at time.Time) {
 	in.Gate.ContentChanged(ref, at)
 	for _, w := range in.Catalog.WorkloadsReferencing(ref) {
 		in.Gate.Expect(w)
-		in.Changes.Observe(w.Ref, ref, at, w.Grace(in.Grace))
+		in.Changes.Observe(w.Ref, ref, at, w.GracePeriod.Or(in.Grace))
 	}
 }
 
@@ -98,16 +98,16 @@ func (in *Intake) observeEviction(ref names.WorkloadRef, awaited bool) {
 
 // WorkloadChanged queues the change of a workload.
 func (in *Intake) WorkloadChanged(w *workload.Workload) {
-	if w.Applied.Problem != "" {
-		in.Log.Warn("cannot read the record of a workload, replacing it", "workload", w.Ref, "problem", w.Applied.Problem)
+	if w.Record.Problem != "" {
+		in.Log.Warn("cannot read the record of a workload, replacing it", "workload", w.Ref, "problem", w.Record.Problem)
 	}
 	in.Log.Debug("workload changed", "workload", w.Ref)
-	in.Changes.Shorten(w.Ref, w.Grace(in.Grace))
+	in.Changes.Shorten(w.Ref, w.GracePeriod.Or(in.Grace))
 	if in.Role.Acts() && gatekeeper.WaveOf(w) != 0 {
 		in.Gate.UseWaves(w.Ref.Namespace, in.Restarter.IsUndecided)
 	}
 	in.Gate.Expect(w)
-	in.Changes.Observe(w.Ref, w.Ref, time.Now(), w.Grace(in.Grace))
+	in.Changes.Observe(w.Ref, w.Ref, time.Now(), w.GracePeriod.Or(in.Grace))
 	in.Changes.AbandonOthers(w.Ref, w.Configs())
 }
 

@@ -35,7 +35,7 @@ type absenceScene struct {
 func newAbsenceScene(workloads ...string) *absenceScene {
 	known := catalog.New()
 	for _, name := range workloads {
-		known.ObserveWorkload(workload.Workload{Ref: objecttest.DeploymentNamed(name), UID: "u"})
+		known.ObserveWorkload(workload.Workload{Object: workload.Object{Ref: objecttest.DeploymentNamed(name), UID: "u"}})
 	}
 	s := &absenceScene{}
 	s.Absences = NewAbsences(known, &run.Role{}, s, slog.New(slog.DiscardHandler))
@@ -100,7 +100,7 @@ func TestANamespaceGetsFewReportsOfAbsences(t *testing.T) {
 func TestANameThatNoObjectCanHaveIsQuotedAndShort(t *testing.T) {
 	lacking := func(name string) string {
 		references := []template.Reference{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: name}, Channel: template.Environment}}
-		return wording.Missing(&catalog.View{Workload: &workload.Workload{References: references}}, anyConfig)
+		return wording.Missing(&catalog.View{Workload: &workload.Workload{Object: workload.Object{References: references}}}, anyConfig)
 	}
 	text := lacking("x does not exist; look with: kubectl delete ns prod" + strings.Repeat("x", 200))
 	if !strings.HasPrefix(text, `a config does not exist, because no object can have its name: "x does not exist; look`) || len(text) > 200 {
@@ -149,7 +149,7 @@ func TestTheLastWordOnAnAbsenceThatWasReportedIsThatItIsOver(t *testing.T) {
 				}
 				time.Sleep(test.lasts)
 				synctest.Wait()
-				s.catalog.ObserveWorkload(workload.Workload{Ref: ref, UID: "u", ResourceVersion: "2", Idle: test.isIdle})
+				s.catalog.ObserveWorkload(workload.Workload{Object: workload.Object{Ref: ref, UID: "u", ResourceVersion: "2", Idle: test.isIdle}})
 				s.Put(ref, "", time.Now())
 				if s.last != test.want {
 					t.Errorf("the last word is %q, want %q", s.last, test.want)

@@ -61,5 +61,5 @@ func WorkloadIn(kinds []*WorkloadKind, o quarantine.Object) (ref names.WorkloadR
 
 // ReferenceTo names a workload as the object of an Event.
 func ReferenceTo(ref names.WorkloadRef, uid types.UID) runtime.Object {
-	return ObjectReference(&workload.Workload{Ref: ref, UID: uid})
+	return ObjectReference(&workload.Workload{Object: workload.Object{Ref: ref, UID: uid}})
 }

@@ -76,7 +76,7 @@ func (r PodReader) Sight(ctx context.Context, w *workload.Workload, causes []nam
 		switch {
 		case seen.Condition == delivery.Blocked:
 			blocked = cloned(seen)
-		case seen.Condition > worst[from].Condition && !w.IsEarlierPod(pod.CreationTimestamp.Time):
+		case seen.Condition > worst[from].Condition && !w.Record.IsEarlierPod(pod.CreationTimestamp.Time):
 			worst[from] = cloned(seen)
 		}
 	})

@@ -101,10 +101,7 @@ func UIDOf(i int) types.UID { return types.UID(fmt.Sprintf("uid-%d", i)) }
 
 // AgentReadingItsEnvironment is that DaemonSet, of which one container reads a config.
 func AgentReadingItsEnvironment() *workload.Workload {
-	return &workload.Workload{
-		Ref: names.WorkloadRef{Kind: names.DaemonSet, Namespace: "ns", Name: "agent"}, UID: Agent,
-		References: []template.Reference{{Container: "main", Channel: template.Environment}},
-	}
+	return &workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: names.DaemonSet, Namespace: "ns", Name: "agent"}, UID: Agent, References: []template.Reference{{Container: "main", Channel: template.Environment}}}}
 }
 
 // EventsOf returns the Events that were recorded so far.

@@ -40,7 +40,7 @@ func (r *Restarter) restart(ctx context.Context, view catalog.View, decision dec
 	view.Workload = w
 	edited, knowsAll := decide.EditedAt(&view, &decision) // without what the last restart was for, too
 	var unseen time.Time
-	if !w.Applied.Marked { // otherwise people may have held it all the time
+	if !w.Record.Marked { // otherwise people may have held it all the time
 		unseen = decide.EditedBefore(&view, &decision)
 	}
 	r.Deliveries.IncludeLeft(w, &decision)
@@ -75,7 +75,7 @@ func (r *Restarter) restart(ctx context.Context, view catalog.View, decision dec
 // RequestFor describes a restart that is due to the gate.
 func (r *Restarter) RequestFor(view *catalog.View, decision *decide.Decision, now time.Time) *gate.Request {
 	w := view.Workload
-	wait := w.Applied.Budget.Wait(r.spacing(w), now)
+	wait := w.Record.Budget.Wait(r.spacing(w), now)
 	request := r.Gate.Request(w, decision, wait, r.Deliveries.StandingOf(w, decision), now)
 	request.Missing = r.Gate.Missing(view)
 	return request
@@ -85,9 +85,9 @@ func (r *Restarter) RequestFor(view *catalog.View, decision *decide.Decision, no
 // the decision is no restart.
 func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decide.Decision, taken time.Time, admitted *gate.Request) error {
 	w, now := view.Workload, time.Now()
-	budget := w.Applied.Budget
+	budget := w.Record.Budget
 	if decision.Outcome == decide.Restart {
-		r.Backlogs.NoteDue(w.Ref, w.Applied.Marked, now)
+		r.Backlogs.NoteDue(w.Ref, w.Record.Marked, now)
 		budget = budget.Spend(r.spacing(w), now)
 	}
 	timestamp := timestampAfter(w, decision.Outcome, now)
@@ -122,8 +122,8 @@ func restartedForAfter(w *workload.Workload, decision *decide.Decision) []record
 	switch {
 	case decision.Outcome == decide.Restart:
 		return decision.RestartedFor()
-	case w.Applied.Trusted:
-		return w.Applied.RestartedFor
+	case w.Record.Trusted:
+		return w.Record.RestartedFor
 	}
 	return nil
 }

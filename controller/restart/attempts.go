@@ -84,7 +84,7 @@ func (j *Journal) takeCarriedOut(w *workload.Workload) (Attempt, bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	attempts := j.Attempts[w.Ref]
-	i := slices.IndexFunc(attempts, func(a Attempt) bool { return a.written.Equal(w.Applied.Written) })
+	i := slices.IndexFunc(attempts, func(a Attempt) bool { return a.written.Equal(w.Record.Written) })
 	if i >= 0 || slices.ContainsFunc(attempts, func(a Attempt) bool { return workload.IsLaterVersion(w.ResourceVersion, a.version) }) {
 		j.keepAttempts(w.Ref, nil)
 	}
@@ -98,7 +98,7 @@ func (j *Journal) takeCarriedOut(w *workload.Workload) (Attempt, bool) {
 func (j *Journal) hasAttempted(w *workload.Workload) bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return w != nil && slices.ContainsFunc(j.Attempts[w.Ref], func(a Attempt) bool { return a.written.Equal(w.Applied.Written) })
+	return w != nil && slices.ContainsFunc(j.Attempts[w.Ref], func(a Attempt) bool { return a.written.Equal(w.Record.Written) })
 }
 
 // look returns what the catalog knows about a workload. If that shows that a write with a
@@ -110,7 +110,7 @@ func (r *Restarter) look(ref names.WorkloadRef) (catalog.View, bool) {
 	}
 	if a, carriedOut := r.Journal.takeCarriedOut(view.Workload); carriedOut {
 		r.Catalog.ObserveCarriedOut(ref, a.written, a.decided)
-		a.decision.Checksums = view.Workload.Applied.Checksums
+		a.decision.Checksums = view.Workload.Record.Checksums
 		r.Applied(view.Workload, a.decision, a.admitted)
 		return r.Catalog.View(ref)
 	}

@@ -47,7 +47,7 @@ func TestTheAttemptsOfANamespaceTakeLittleMemory(t *testing.T) {
 		t.Errorf("%d attempts of a workload of another namespace are remembered", n)
 	}
 	for ref, attempts := range j.Attempts {
-		if last := attempts[len(attempts)-1]; ref != other && !j.hasAttempted(&workload.Workload{Ref: ref, Applied: catalogrecord.AppliedState{Written: last.written}}) {
+		if last := attempts[len(attempts)-1]; ref != other && !j.hasAttempted(&workload.Workload{Object: workload.Object{Ref: ref}, Record: catalogrecord.Record{Written: last.written}}) {
 			t.Errorf("the last attempt of %s is forgotten", ref)
 		}
 		j.forget(ref)

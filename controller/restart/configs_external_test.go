@@ -21,7 +21,7 @@ import (
 // The list may be taken in at any time, also while a worker is about to look.
 func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 	c := catalog.New()
-	w := workload.Workload{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: "web"}, ResourceVersion: "1", Room: 1000}
+	w := workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: "web"}, ResourceVersion: "1"}, Record: record.Record{Room: 1000}}
 	known := content.NewConfigMap(objecttest.ConfigMapOf("1"))
 	w.References = []template.Reference{{Config: known.Ref}}
 	c.ListWorkloads(names.Deployment, "", []*workload.Workload{&w}, 0, func(names.WorkloadRef) {})

@@ -54,11 +54,7 @@ func serveConfigMap(t *testing.T, present **corev1.ConfigMap, reads *int) apicli
 func recordedOtherwise(t *testing.T, known *content.Config, recordSeen, now names.Sequence) *catalog.View {
 	t.Helper()
 	return &catalog.View{
-		Workload: &workload.Workload{
-			References: []template.Reference{{Config: known.Ref}},
-			Applied:    record.AppliedState{Trusted: true, Checksums: record.Checksums{known.Ref: 1}},
-			RecordSeen: recordSeen,
-		},
+		Workload: &workload.Workload{Object: workload.Object{References: []template.Reference{{Config: known.Ref}}}, Timeline: workload.Timeline{RecordSeen: recordSeen}, Record: record.Record{Trusted: true, Checksums: record.Checksums{known.Ref: 1}}},
 		Configs:  map[names.ConfigRef]*content.Config{known.Ref: known},
 		Sequence: now,
 	}

@@ -17,7 +17,7 @@ import (
 
 func TestAWorkloadThatReadsASecretWaitsForTheKey(t *testing.T) {
 	c := catalog.New()
-	w := workload.Workload{Ref: objecttest.Web, ResourceVersion: "1", References: []template.Reference{{Config: names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "tls"}}}}
+	w := workload.Workload{Object: workload.Object{Ref: objecttest.Web, ResourceVersion: "1", References: []template.Reference{{Config: names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "tls"}}}}}
 	c.ObserveWorkload(w)
 	r := restart.NewRestarter(restart.Parts{Catalog: c, Gate: controllertest.OpenGate(c), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), KnowsConfigs: func(string) bool { return true }}, nil)
 	if err := r.Handle(t.Context(), objecttest.Web); !errors.Is(err, failures.ErrKeyUnknown) {

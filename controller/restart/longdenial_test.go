@@ -64,7 +64,7 @@ func TestLongDenialsAreShortened(t *testing.T) {
 		before := objecttest.HeapInUse()
 		for i := range workloads {
 			ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: fmt.Sprint("web", i)}
-			r.Catalog.ObserveWorkload(workload.Workload{Ref: ref, UID: objecttest.UIDOf(i), ResourceVersion: "1"})
+			r.Catalog.ObserveWorkload(workload.Workload{Object: workload.Object{Ref: ref, UID: objecttest.UIDOf(i), ResourceVersion: "1"}})
 			r.Failed(ref, fmt.Errorf("patch: %w", &apierrors.StatusError{ErrStatus: metav1.Status{
 				Code: http.StatusForbidden, Reason: metav1.StatusReasonForbidden, Message: fmt.Sprint(i, strings.Repeat("x", 1<<20)),
 			}}))

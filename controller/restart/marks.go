@@ -26,7 +26,7 @@ func (r *Restarter) noteContradiction(view catalog.View, decision decide.Decisio
 // already; it reports whether it has written it.
 func (r *Restarter) mark(ctx context.Context, view catalog.View, contradicted names.Sighting) (isWritten bool, err error) {
 	w := view.Workload
-	if contradicted.At.IsZero() || w.Applied.Marked {
+	if contradicted.At.IsZero() || w.Record.Marked {
 		return false, nil
 	}
 	annotations, canMark, err := decide.Mark(&view, contradicted.At)

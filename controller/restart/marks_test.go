@@ -51,11 +51,11 @@ func TestARestartThatIsPutOffForLongerThanTheGracePeriodMarksTheRecord(t *testin
 				r.Work(t.Context(), objecttest.Web)
 			}
 			after := server.workload(t)
-			if after.Applied.Marked != test.marked || after.Timestamp != before.Timestamp || !after.Applied.Trusted {
-				t.Errorf("marked: %t, want %t; timestamp %s, was %s", after.Applied.Marked, test.marked, after.Timestamp, before.Timestamp)
+			if after.Record.Marked != test.marked || after.Timestamp != before.Timestamp || !after.Record.Trusted {
+				t.Errorf("marked: %t, want %t; timestamp %s, was %s", after.Record.Marked, test.marked, after.Timestamp, before.Timestamp)
 			}
-			if !after.Applied.Checksums.Equal(before.Applied.Checksums) || !after.Applied.Written.Equal(before.Applied.Written) || after.Applied.Budget != before.Applied.Budget {
-				t.Errorf("the record is %+v, was %+v", after.Applied, before.Applied)
+			if !after.Record.Checksums.Equal(before.Record.Checksums) || !after.Record.Written.Equal(before.Record.Written) || after.Record.Budget != before.Record.Budget {
+				t.Errorf("the record is %+v, was %+v", after.Record, before.Record)
 			}
 			if lines := strings.Count(log.String(), "marked the record"); lines > 1 || lines == 1 != test.marked {
 				t.Errorf("%d marks are in the log:\n%s", lines, &log)
@@ -103,15 +103,15 @@ func TestARecordThatIsKeptAfterARevertIsMarkedWhenTheContentDiffers(t *testing.T
 			r.Catalog.ObserveConfig(objecttest.SettingsOf(test.content), time.Now())
 			r.DryRun = test.dryRun
 			before := server.workload(t)
-			if before.Applied.Reverted == nil || before.Applied.Marked {
-				t.Fatalf("the record is %+v, want that of a reverted restart", before.Applied)
+			if before.Record.Reverted == nil || before.Record.Marked {
+				t.Fatalf("the record is %+v, want that of a reverted restart", before.Record)
 			}
 			for range 2 {
 				r.Work(t.Context(), objecttest.Web)
 			}
 			after := server.workload(t)
-			if after.Applied.Marked != test.marked || after.Applied.Reverted == nil || after.Timestamp != before.Timestamp || !after.Applied.Checksums.Equal(before.Applied.Checksums) {
-				t.Errorf("the record is %+v, was %+v, want the mark: %t", after.Applied, before.Applied, test.marked)
+			if after.Record.Marked != test.marked || after.Record.Reverted == nil || after.Timestamp != before.Timestamp || !after.Record.Checksums.Equal(before.Record.Checksums) {
+				t.Errorf("the record is %+v, was %+v, want the mark: %t", after.Record, before.Record, test.marked)
 			}
 			if lines := strings.Count(log.String(), "marked the record"); lines > 1 || lines == 1 != test.marked {
 				t.Errorf("%d marks are in the log:\n%s", lines, &log)

@@ -21,7 +21,7 @@ var budget = policy.Budget{Restarts: 2, Last: time.Date(2026, 1, 2, 3, 4, 0, 0, 
 
 func bodyOf(t *testing.T, outcome decide.Outcome, now time.Time) map[string]any {
 	t.Helper()
-	w := &workload.Workload{Ref: objecttest.Web, ResourceVersion: "42", Timestamp: "of the last restart"}
+	w := &workload.Workload{Object: workload.Object{Ref: objecttest.Web, ResourceVersion: "42", Timestamp: "of the last restart"}}
 	causes := []decide.Cause{{Config: objecttest.MapA, Keys: []string{"level", "port"}}}
 	decision := decide.Decision{Outcome: outcome, Checksums: record.Checksums{objecttest.MapA: 0x1f}, Causes: causes}
 	built, err := newPatch(w, decision, record.Basis{

@@ -25,7 +25,7 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 		Catalog: c, Gate: controllertest.OpenGate(c), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Events: recorder, Grace: time.Second,
 		Log: slog.New(slog.DiscardHandler), KnowsConfigs: func(string) bool { return true },
 	}, nil)
-	tooMany := workload.Workload{Ref: objecttest.Web, UID: "1", Excess: workload.TooManyReferences}
+	tooMany := workload.Workload{Object: workload.Object{Ref: objecttest.Web, UID: "1", Excess: workload.TooManyReferences}}
 	var version string
 	for i, test := range []struct {
 		workload workload.Workload
@@ -33,8 +33,8 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 	}{
 		{tooMany, []string{"Warning " + events.TooMany}},
 		{tooMany, nil},
-		{workload.Workload{Ref: objecttest.Web, UID: "1", Applied: catalogrecord.AppliedState{Trusted: true}}, []string{"Normal " + events.TooMany}},
-		{workload.Workload{Ref: objecttest.Web, UID: "1", Applied: catalogrecord.AppliedState{Trusted: true}}, nil},
+		{workload.Workload{Object: workload.Object{Ref: objecttest.Web, UID: "1"}, Record: catalogrecord.Record{Trusted: true}}, []string{"Normal " + events.TooMany}},
+		{workload.Workload{Object: workload.Object{Ref: objecttest.Web, UID: "1"}, Record: catalogrecord.Record{Trusted: true}}, nil},
 		{tooMany, []string{"Warning " + events.TooMany}},
 	} {
 		version += "1"

@@ -45,9 +45,9 @@ func (r *Restarter) reportPutOff(w *workload.Workload, decision decide.Decision,
 	case gate.Backoff:
 		r.Metrics.Slowdowns.Inc()
 		causes, next := wording.CausesWithWriters(decision), answer.Until.UTC().Format(time.RFC3339)
-		r.Log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Applied.Budget.Restarts, "until", next)
+		r.Log.Warn("restart put off, the configs keep changing", "workload", w.Ref, "causes", causes, "restarts", w.Record.Budget.Restarts, "until", next)
 		r.Events.Eventf(kinds.ObjectReference(w), corev1.EventTypeWarning, events.Backoff,
-			"restart put off until %s after %d restarts in a row: %s", next, w.Applied.Budget.Restarts, causes)
+			"restart put off until %s after %d restarts in a row: %s", next, w.Record.Budget.Restarts, causes)
 	case gate.Hold, gate.Halted, gate.Missing, gate.Window, gate.Wave:
 		why, release := wording.Wait(answer), ""
 		switch answer.Reason {

@@ -89,7 +89,7 @@ func NewQueue() *Queue { return run.NewQueue[names.ConfigRef](workers, run.MinBa
 
 // GracePeriod returns how long changes are held back for a workload.
 func (r *Restarter) GracePeriod(w *workload.Workload) time.Duration {
-	return w.Grace(r.Grace)
+	return w.GracePeriod.Or(r.Grace)
 }
 
 // Enqueue takes a due change: it queues the workload that the change may concern, in the flow

@@ -43,7 +43,7 @@ func (r *Restarter) reportNotDue(w *workload.Workload, waited pending.Backlog) b
 // reportRecorded reports likewise about a workload whose record was written without a restart. Under a former leader, its
 // restart was put off if the record is marked.
 func (r *Restarter) reportRecorded(w *workload.Workload, waited pending.Backlog) {
-	if !r.reportNotDue(w, waited) && w.Applied.Marked && !w.OwnRecord {
+	if !r.reportNotDue(w, waited) && w.Record.Marked && !w.OwnRecord {
 		r.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.Resumed, "no restart is due any more, whatever held it under a former leader")
 	}
 }

@@ -21,7 +21,7 @@ const unknownManager = "unknown"
 // reportRevert reports, once, that a restart was reverted, and the decision that follows.
 // A dry run leaves that to the controller that it runs beside.
 func (r *Restarter) reportRevert(w *workload.Workload, outcome decide.Outcome) {
-	revert := w.Applied.Reverted
+	revert := w.Record.Reverted
 	if revert != nil && revert.Later {
 		revert = nil // replaced by another restart
 	}
@@ -40,7 +40,7 @@ func (r *Restarter) reportRevert(w *workload.Workload, outcome decide.Outcome) {
 // describeRevert describes which restart was reverted, what the API shows of who did it, what follows, and how to prevent
 // that. A write that only removes a field leaves no trace: the last writer of the workload may be somebody else.
 func describeRevert(w *workload.Workload, outcome decide.Outcome) string {
-	revert := w.Applied.Reverted
+	revert := w.Record.Reverted
 	text := fmt.Sprintf("the restart of %s was reverted: ", restartTime(revert))
 	switch {
 	case w.Timestamp == "" && revert.By == "":

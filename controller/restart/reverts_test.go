@@ -28,8 +28,8 @@ func TestARevertIsDescribedByWhatTheAPIShowsAndWithTheRemedy(t *testing.T) {
 		"no pod is left":           {kind: names.Deployment, by: "gitops", outcome: decide.RecordOnly, says: []string{guess, "so nothing restarts"}, not: []string{"evict", "disabled"}},
 		"a kind without evictions": {kind: "widgets.example.com", outcome: decide.Restart, says: []string{"restart to disabled"}, not: []string{"evict"}},
 	} {
-		w := &workload.Workload{Ref: names.WorkloadRef{Kind: test.kind, Namespace: "a", Name: "web"}, Timestamp: test.timestamp}
-		w.Applied.Reverted = &record.Revert{Restart: "2026-01-20T19:46:46Z", Recorded: time.Now(), By: test.by}
+		w := &workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: test.kind, Namespace: "a", Name: "web"}, Timestamp: test.timestamp}}
+		w.Record.Reverted = &record.Revert{Restart: "2026-01-20T19:46:46Z", Recorded: time.Now(), By: test.by}
 		got := describeRevert(w, test.outcome)
 		for _, text := range test.says {
 			if !strings.Contains(got, text) {

@@ -53,7 +53,7 @@ func (v *contest) fight(seconds int) {
 
 // step lets the controller decide once, and reports whether somebody undid what it wrote.
 func (v *contest) step() bool {
-	if v.Work(context.Background(), objecttest.Web); v.undo == nil || !v.server.workload(v.t).Applied.Trusted {
+	if v.Work(context.Background(), objecttest.Web); v.undo == nil || !v.server.workload(v.t).Record.Trusted {
 		return false
 	}
 	v.writes = append(v.writes, time.Since(v.begin))

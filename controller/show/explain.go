@@ -210,8 +210,8 @@ func seenOf(view *catalog.View, config names.ConfigRef) status.Seen {
 
 func recordOfWorkload(w *workload.Workload) status.Record {
 	return status.Record{
-		Trusted: w.Applied.Trusted, Written: w.Applied.Written.UTC(), Configs: len(w.Applied.Checksums),
-		Reverted: w.Applied.Reverted != nil, Problem: brief.Text(w.Applied.Problem),
+		Trusted: w.Record.Trusted, Written: w.Record.Written.UTC(), Configs: len(w.Record.Checksums),
+		Reverted: w.Record.Reverted != nil, Problem: brief.Text(w.Record.Problem),
 	}
 }
 
@@ -222,14 +222,14 @@ func (b *Board) LastRestartOf(w *workload.Workload) *status.Restart {
 		return last
 	}
 	at, err := time.Parse(time.RFC3339, w.Timestamp)
-	if w.Method() == policy.ByEviction && w.Applied.Trusted && len(w.Applied.RestartedFor) > 0 {
-		at, err = w.Applied.Written, nil
+	if w.Method() == policy.ByEviction && w.Record.Trusted && len(w.Record.RestartedFor) > 0 {
+		at, err = w.Record.Written, nil
 	}
 	if err != nil || annotation.IsForged(at) {
 		return nil
 	}
 	restart := &status.Restart{Time: at.UTC(), Workload: w.Ref.String()}
-	if w.Applied.Trusted && len(w.Applied.RestartedFor) > 0 {
+	if w.Record.Trusted && len(w.Record.RestartedFor) > 0 {
 		restart.Cause = wording.CauseNote(follow.RecordedFor(w))
 	}
 	return restart

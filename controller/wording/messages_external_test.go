@@ -16,7 +16,7 @@ import (
 func TestAWorkloadThatCannotBeRestartedIsDue(t *testing.T) {
 	g := controllertest.OpenGate(catalog.New())
 	for hold, want := range map[workload.Hold]bool{workload.InPlace: false, workload.Paused: true, workload.NoHold: false} {
-		w := &workload.Workload{Ref: objecttest.DeploymentNamed("a/web"), Hold: hold}
+		w := &workload.Workload{Object: workload.Object{Ref: objecttest.DeploymentNamed("a/web"), Hold: hold}}
 		if got := g.Request(w, &decide.Decision{}, 0, gate.Well, time.Now()); got.CannotRoll != want {
 			t.Errorf("%v: nobody waits for it: %t", hold, got.CannotRoll)
 		}

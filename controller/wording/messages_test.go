@@ -85,7 +85,7 @@ func TestWhatKeepsChangingIsReportedWithItsWriters(t *testing.T) {
 // allHolds returns all constants of the type Hold, as the source of the catalog declares them.
 func allHolds(t *testing.T) []workload.Hold {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../catalog/workload/workload.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../catalog/workload/hold.go", nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +115,7 @@ func TestOnlyAHoldLeavesSomethingToDo(t *testing.T) {
 	}
 	got := make(map[workload.Hold]string)
 	for _, hold := range allHolds(t) {
-		got[hold] = Hold(&workload.Workload{Ref: objecttest.Web, Hold: hold})
+		got[hold] = Hold(&workload.Workload{Object: workload.Object{Ref: objecttest.Web, Hold: hold}})
 		if hold != workload.NoHold && got[hold] == "" {
 			t.Errorf("no text for the hold %d", hold)
 		}

@@ -135,7 +135,7 @@ func (w *writer) choosing(ctx context.Context, o *object) (facts.Workload, error
 		return w.cluster.Workload(ctx, ref)
 	}
 	mistyped := dialect.EnablingMistakes(&rules.Rules, &workload.Parts{Meta: o.meta})
-	return facts.Workload{Workload: workload.Workload{Ref: ref}, Choice: annotation.ChoiceOf(o.meta), Mistyped: mistyped}, err
+	return facts.Workload{Workload: workload.Workload{Object: workload.Object{Ref: ref}}, Choice: annotation.ChoiceOf(o.meta), Mistyped: mistyped}, err
 }
 
 // write sets the annotation, or removes it if the value is nil. The object must not have changed since

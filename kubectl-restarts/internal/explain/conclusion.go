@@ -82,7 +82,7 @@ func (in *Input) conclusion(now time.Time) string {
 		return fmt.Sprintf("%s: the record alone does not decide; when its pods started does, which the leader looks at if it may (%s).", name, decision.Reason)
 	case in.rolls(now) != "":
 		return in.rolls(now)
-	case w.Evict > 0 && w.Method() == policy.ByEviction:
+	case w.Record.Evict > 0 && w.Method() == policy.ByEviction:
 		return fmt.Sprintf("%s was restarted by eviction at %s; pods that were created before may be left.", name, ago(restarted, now))
 	}
 	return in.atRest()
@@ -120,7 +120,7 @@ func (in *Input) notEnabled() string {
 func (in *Input) atRest() string {
 	w, name := &in.Workload, in.name()
 	switch {
-	case w.Applied.Checksums == nil:
+	case w.Record.Checksums == nil:
 		return name + " has no record yet; a controller that runs, watches the namespace and may read what it reads makes one after the grace period."
 	case in.editedSecret() != nil:
 		secret := in.editedSecret()
@@ -299,8 +299,8 @@ func (in *Input) waits(configs []*content.Config) string {
 		return "the last Event about that says: " + failed
 	}
 	grace := "its grace period"
-	if w.GracePeriod != nil {
-		grace += " of " + w.GracePeriod.String()
+	if own, isOwn := w.GracePeriod.Own(); isOwn {
+		grace += " of " + own.String()
 	}
 	return "nothing that you can see holds it back; it waits for " + grace +
 		", or its turn, or the controller does not run, or lacks a permission: look at its /readyz or log"

@@ -99,7 +99,7 @@ func (in *Input) content(ref names.ConfigRef) string {
 		return "edited after the record; its data is not read"
 	case ref.Kind.IsSecret():
 		return "not compared: its data is not read"
-	case !in.Workload.Applied.Trusted:
+	case !in.Workload.Record.Trusted:
 		return "not compared: there is no trusted record"
 	}
 	switch isRecorded, isSame := in.Workload.Recorded(config); {

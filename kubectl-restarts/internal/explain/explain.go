@@ -62,7 +62,7 @@ func (in *Input) problems() (problems []string) {
 	if in.Leader != nil {
 		grace = in.Leader.grace()
 	}
-	all := append(append([]string{w.Mistakes}, w.WrongValues(grace)...), w.Applied.Problem)
+	all := append(append([]string{w.Mistakes}, w.WrongValues(grace)...), w.Record.Problem)
 	if w.Policy != nil {
 		all = append(all, w.Policy.Left)
 	}
@@ -126,8 +126,8 @@ func Explain(in *Input) Report {
 	if at, cause := w.Restarted(); at != "" {
 		r.Last = &Restart{At: at, Cause: cause}
 	}
-	if w.GracePeriod != nil {
-		r.Grace = w.GracePeriod.String()
+	if own, isOwn := w.GracePeriod.Own(); isOwn {
+		r.Grace = own.String()
 	}
 	for _, halt := range in.halts() {
 		r.Halts = append(r.Halts, facts.DescribeHalt(&halt))
@@ -167,7 +167,7 @@ func (in *Input) pods() string {
 }
 
 func (in *Input) record() string {
-	record := &in.Workload.Applied
+	record := &in.Workload.Record
 	switch {
 	case record.Problem != "":
 		return "cannot be read; the controller replaces it"

@@ -39,14 +39,16 @@ func input(adjust ...func(*explain.Input)) *explain.Input {
 	in := &explain.Input{Now: now, Configs: []*content.Config{config}, Halts: facts.Halts{Known: true}}
 	level := template.Selection{Names: []string{"LEVEL"}, DataOnly: true}
 	in.Workload = facts.Workload{Enabled: true, Ground: optin.EnabledByItself, Workload: workload.Workload{
-		Ref:        names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"},
-		References: []template.Reference{{Config: settings, Keys: level, Container: "main", Channel: template.Environment}},
-		Applied: record.AppliedState{
+		Object: workload.Object{
+			Ref:        names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"},
+			References: []template.Reference{{Config: settings, Keys: level, Container: "main", Channel: template.Environment}},
+			Rollout:    workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true},
+		},
+		Record: record.Record{
 			Trusted: true, Written: now.Add(-time.Hour),
 			Checksums: record.Checksums{settings: config.Checksum([]template.Selection{level}, content.ChecksumKey{})},
+			Room:      1000,
 		},
-		Room:    1000,
-		Rollout: workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true},
 	}}
 	for _, f := range adjust {
 		f(in)
@@ -112,7 +114,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 			in.Workload.Rollout = workload.Rollout{Observed: true}
 		}},
 		"wants no pods; pods that start later read the present content.": {edited, func(in *explain.Input) { in.Workload.Idle = true }},
-		"has no record yet": {func(in *explain.Input) { in.Workload.Applied = record.AppliedState{} }},
+		"has no record yet": {func(in *explain.Input) { in.Workload.Record = record.Record{} }},
 		"is being deleted":  {func(in *explain.Input) { in.Workload.Deleting = true }},
 		"is left alone, so no config change restarts it: its pod template has more than 10000 references": {func(in *explain.Input) { in.Workload.Excess = workload.TooManyReferences }},
 		"is left alone, so no config change restarts it: it has no pod template.":                         {func(in *explain.Input) { in.Workload.Unsupported = "it has no pod template" }},
@@ -132,7 +134,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 		"may or may not be up to date, because you may not read all that it reads, such as configmap/settings.":                                                                                                                    {func(in *explain.Input) { in.Unreadable = in.Workload.Configs()[:1] }},
 		"it waits, probably because no replica of the controller leads. Besides, the last Event about an attempt says: cannot apply a config change, trying again: no restarts on a Friday (at least since 2026-11-20T11:46:46Z).": {edited, leads(false), events("RestartFailed", "2026-11-20T11:46:46Z")},
 		"or its turn, or the controller does not run, or lacks a permission: look at its /readyz or log.":                                                                                                                          {edited},
-		"its grace period of 2m0s":             {edited, func(in *explain.Input) { in.Workload.GracePeriod = new(2 * time.Minute) }},
+		"its grace period of 2m0s":             {edited, func(in *explain.Input) { in.Workload.GracePeriod = &workload.GracePeriod{Period: 2 * time.Minute} }},
 		"the workload is held: migration":      {edited, policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})},
 		"all restarts are held: incident":      {edited, func(in *explain.Input) { in.Halts.Hold = "incident" }},
 		"its window opens at 2026-11-20T22:00": {edited, policy(catalogpolicy.WorkloadPolicy{Window: "0 22 * * 1-5 6h"})},
@@ -144,7 +146,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 			edited, halted(strings.Replace(halt, "configmap/shop", "configmap/*", 1)),
 		},
 		"was restarted by eviction at 2026-11-20T11:00:00Z (60m ago); pods that were created before may be left.": {
-			policy(catalogpolicy.WorkloadPolicy{Method: catalogpolicy.ByEviction}), func(in *explain.Input) { in.Workload.Evict = uint32(now.Add(-time.Hour).Unix()) }, //nolint:gosec // a time of this century
+			policy(catalogpolicy.WorkloadPolicy{Method: catalogpolicy.ByEviction}), func(in *explain.Input) { in.Workload.Record.Evict = uint32(now.Add(-time.Hour).Unix()) }, //nolint:gosec // a time of this century
 		},
 		"its pod template has changed and is not rolled out": {edited, policy(catalogpolicy.WorkloadPolicy{Method: catalogpolicy.ByEviction}), func(in *explain.Input) {
 			in.Workload.TemplateHold, in.Workload.Rollout.Outdated = workload.OnDelete, 1
@@ -164,8 +166,8 @@ func TestAWorkloadThatLacksAConfigIsSaidToLackItWhateverElseIsTheCase(t *testing
 		adjust func(*explain.Input)
 	}{
 		"nothing":            {"lacks a config: " + gone, func(*explain.Input) {}},
-		"it has no record":   {"lacks a config: " + gone, func(in *explain.Input) { in.Workload.Applied = record.AppliedState{} }},
-		"no record to trust": {"lacks a config: " + gone, func(in *explain.Input) { in.Workload.Applied.Trusted = false }},
+		"it has no record":   {"lacks a config: " + gone, func(in *explain.Input) { in.Workload.Record = record.Record{} }},
+		"no record to trust": {"lacks a config: " + gone, func(in *explain.Input) { in.Workload.Record.Trusted = false }},
 		"its pods do not run": {"lacks a config: " + gone, func(in *explain.Input) {
 			in.Workload.Timestamp, in.Workload.Rollout.Available = "2026-11-20T11:00:00Z", 1
 		}},
@@ -252,7 +254,7 @@ func TestAClassIsShownWithoutItsContent(t *testing.T) {
 	in := input()
 	class := names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "shop", Name: "db"}
 	in.Workload.References = append(in.Workload.References, template.Reference{Config: class, Channel: template.Volume})
-	in.Workload.Applied.Checksums[class] = 1
+	in.Workload.Record.Checksums[class] = 1
 	report := explain.Explain(in)
 	want := explain.ConfigRow{Config: "secretproviderclass/db", Keys: "all", ReadAs: "files", Content: "each pod has its own, which counts with --csi"}
 	if diff := cmp.Diff(want, report.Configs[1]); diff != "" {

@@ -11,6 +11,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/content"
 	catalogpolicy "kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/explain"
 )
@@ -161,7 +162,7 @@ Leader:       pod leader-1
 
 func TestAProblemThatTheLeaderNamesIsPrintedOnce(t *testing.T) {
 	in := asked(status.Workload{Mistakes: []status.Mistake{{Object: "deployment/shop/web", Problem: "annotation a: it has no effect; annotation b: wrong; 0s is used instead; annotation c: wrong", Beginning: status.Beginning{Since: now}}}})
-	in.Workload.Mistakes, in.Workload.Problem = "annotation a: it has no effect", "annotation b: wrong"
+	in.Workload.Mistakes, in.Workload.GracePeriod = "annotation a: it has no effect", &workload.GracePeriod{Problem: "annotation b: wrong", Unread: true}
 	var out bytes.Buffer
 	report := explain.Explain(in)
 	if err := report.Print(&out); err != nil {

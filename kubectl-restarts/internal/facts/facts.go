@@ -62,7 +62,7 @@ const UnknownGrace = "--restart-grace-period of the controller"
 // WrongValues describes the values that cannot be used, as the leader does; some of the texts are empty. The grace period is
 // that which the workload has otherwise.
 func (w *Workload) WrongValues(grace string) []string {
-	wrong := []string{w.GraceProblem(grace)}
+	wrong := []string{w.GracePeriod.ProblemWith(grace)}
 	if w.Policy != nil {
 		wrong = append(wrong, w.Policy.Problem, windowProblem(w.Policy.Window))
 	}
@@ -94,7 +94,7 @@ func (w *Workload) LeftAlone(last *Event) string {
 		return w.Unsupported
 	case w.Excess != workload.NoExcess:
 		return fmt.Sprintf("its pod template has more than %d references to ConfigMaps and Secrets", template.MaxReferences)
-	case last != nil && last.Type == corev1.EventTypeWarning && !(w.Applied.Trusted && w.Applied.Written.After(last.At)):
+	case last != nil && last.Type == corev1.EventTypeWarning && !(w.Record.Trusted && w.Record.Written.After(last.At)):
 		return strings.TrimSuffix(strings.TrimPrefix(last.Message, status.NotRestarted), ".")
 	}
 	return ""
@@ -119,16 +119,16 @@ func (w *Workload) Wave() int16 {
 // Restarted returns when the workload last restarted, empty if it never did, and what that was for. The record of a
 // restart by eviction shows it only as long as it is the last write of the record, or pods may be left.
 func (w *Workload) Restarted() (at, cause string) {
-	began, isUnderWay := w.EvictedAt()
+	began, isUnderWay := w.Record.EvictedAt()
 	switch {
 	case isUnderWay:
-	case w.Method() == policy.ByEviction && w.Applied.Trusted && len(w.Applied.RestartedFor) > 0:
-		began = w.Applied.Written
+	case w.Method() == policy.ByEviction && w.Record.Trusted && len(w.Record.RestartedFor) > 0:
+		began = w.Record.Written
 	default:
 		return w.Timestamp, w.Cause
 	}
-	causes := make([]string, 0, len(w.Applied.RestartedFor))
-	for _, r := range w.Applied.RestartedFor {
+	causes := make([]string, 0, len(w.Record.RestartedFor))
+	for _, r := range w.Record.RestartedFor {
 		causes = append(causes, ConfigName(r.Config))
 	}
 	return began.UTC().Format(time.RFC3339), strings.Join(causes, "; ")
@@ -157,7 +157,7 @@ func WorkloadName(ref names.WorkloadRef) string {
 // to exist.
 func (w *Workload) Lacks(isMissing func(names.ConfigRef) bool) string {
 	for i := range w.References {
-		if r := &w.References[i]; r.IsRequired() && isMissing(r.Config) && !w.MayBeUnwatched(r.Config) {
+		if r := &w.References[i]; r.IsRequired() && isMissing(r.Config) && !w.Record.MayBeUnwatched(r.Config) {
 			return ConfigName(r.Config) + " does not exist: no new pod can start"
 		}
 	}
@@ -167,11 +167,11 @@ func (w *Workload) Lacks(isMissing func(names.ConfigRef) bool) string {
 // EditedAfterRecord returns when a key of a config that the workload reads was edited after its record was made, zero if none
 // was, or if there is no record to compare with.
 func (w *Workload) EditedAfterRecord(config *content.Config) time.Time {
-	if !w.Enabled || !w.Applied.Trusted || w.Ignores(config) {
+	if !w.Enabled || !w.Record.Trusted || w.Ignores(config) {
 		return time.Time{}
 	}
 	selects := w.KeySelector(config.Ref)
 	return config.LastEdit(func(edit annotation.Edit) bool {
-		return edit.At.After(w.Applied.Written) && selects != nil && selects(edit.Key)
+		return edit.At.After(w.Record.Written) && selects != nil && selects(edit.Key)
 	})
 }

@@ -105,7 +105,7 @@ func (l *look) unknown(w *facts.Workload) string {
 	}
 	unread := l.unread(w)
 	switch {
-	case !w.Applied.Trusted && len(w.References) > 0:
+	case !w.Record.Trusted && len(w.References) > 0:
 		return "no trusted record says what its pods have read"
 	case unread == "" && w.Rollout.ByPods:
 		return "its status does not say whether its pods run"

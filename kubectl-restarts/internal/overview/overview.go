@@ -346,8 +346,8 @@ func (l *look) row(w *facts.Workload) Row {
 		if told := cmp.Or(excess, l.events[about{w.Ref.Namespace, w.Name(), facts.NotSupported}]); told != nil {
 			row.Since, row.AtLeast = told.At, true
 		}
-	case !w.Applied.Contradicted.IsZero():
-		row.Since = w.Applied.Contradicted
+	case !w.Record.Contradicted.IsZero():
+		row.Since = w.Record.Contradicted
 		l.due(w, &row, restarted)
 	case last != "" && w.Hold == workload.NoHold && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		row.State, row.Since, row.Why = Rolling, restarted, cause+"; "+podsOf(w)

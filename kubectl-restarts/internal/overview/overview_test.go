@@ -35,10 +35,12 @@ func configRef(name string) names.ConfigRef {
 // workload returns an enabled workload that reads the config, and whose pods all run.
 func workload(name, config string, adjust ...func(*facts.Workload)) facts.Workload {
 	w := facts.Workload{Enabled: true, Workload: catalogworkload.Workload{
-		Ref:        names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: name},
-		References: []template.Reference{{Config: configRef(config)}},
-		Applied:    record.AppliedState{Trusted: true, Written: now.Add(-time.Hour)},
-		Rollout:    catalogworkload.Rollout{Wanted: 1, Updated: 1, Available: 1, Observed: true},
+		Object: catalogworkload.Object{
+			Ref:        names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: name},
+			References: []template.Reference{{Config: configRef(config)}},
+			Rollout:    catalogworkload.Rollout{Wanted: 1, Updated: 1, Available: 1, Observed: true},
+		},
+		Record: record.Record{Trusted: true, Written: now.Add(-time.Hour)},
 	}}
 	for _, f := range adjust {
 		f(&w)
@@ -46,7 +48,7 @@ func workload(name, config string, adjust ...func(*facts.Workload)) facts.Worklo
 	return w
 }
 
-func due(w *facts.Workload) { w.Applied.Contradicted = now.Add(-5 * time.Minute) }
+func due(w *facts.Workload) { w.Record.Contradicted = now.Add(-5 * time.Minute) }
 
 func restarted(w *facts.Workload) {
 	w.Timestamp, w.Cause = now.Add(-3*time.Minute).Format(time.RFC3339), "configmap/calm: LEVEL"
@@ -209,7 +211,7 @@ func TestWithoutTheLeaderAWorkloadWhoseConfigWasEditedIsNotSettled(t *testing.T)
 	}
 	secret := names.ConfigRef{Kind: names.Secret, Namespace: "shop", Name: "db"}
 	recorded := func(w *facts.Workload) {
-		w.Applied.Checksums = map[names.ConfigRef]names.Checksum{configRef("settings"): data("old").Checksum([]template.Selection{{}}, content.ChecksumKey{})}
+		w.Record.Checksums = map[names.ConfigRef]names.Checksum{configRef("settings"): data("old").Checksum([]template.Selection{{}}, content.ChecksumKey{})}
 	}
 	reads := func(ref names.ConfigRef, names ...string) func(*facts.Workload) {
 		return func(w *facts.Workload) {
@@ -222,7 +224,7 @@ func TestWithoutTheLeaderAWorkloadWhoseConfigWasEditedIsNotSettled(t *testing.T)
 			Workloads: []facts.Workload{
 				workload("web", "settings", recorded), workload("held", "settings", recorded, policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})),
 				workload("db", "", reads(secret, "password")), workload("other-key", "", reads(secret, "other")),
-				workload("new", "settings", func(w *facts.Workload) { w.Applied.Trusted = false }), workload("off", "settings", recorded, func(w *facts.Workload) { w.Enabled = false }),
+				workload("new", "settings", func(w *facts.Workload) { w.Record.Trusted = false }), workload("off", "settings", recorded, func(w *facts.Workload) { w.Enabled = false }),
 			},
 			Configs: []*content.Config{edited(configRef("settings"), "LEVEL", 5), edited(secret, "password", 3)},
 		}
@@ -285,7 +287,7 @@ func TestAWorkloadOfWhichOnlyThePodsAreTellingIsNotSettledIfNobodyLooks(t *testi
 
 func TestAWorkloadThatLacksAConfigIsLackingWhateverIsDue(t *testing.T) {
 	recorded := func(w *facts.Workload) {
-		w.Applied.Checksums = map[names.ConfigRef]names.Checksum{configRef("gone"): 1}
+		w.Record.Checksums = map[names.ConfigRef]names.Checksum{configRef("gone"): 1}
 	}
 	hold := policy(catalogpolicy.WorkloadPolicy{Hold: "audit"})
 	lacks := func(w *facts.Workload) { w.References[0].Channel = template.Environment }
@@ -318,7 +320,7 @@ func TestASecretOfATypeThatIsNotWatchedIsNotCalledMissing(t *testing.T) {
 	reads := func(w *facts.Workload) {
 		w.References = []template.Reference{{Config: secret, Channel: template.Environment}}
 	}
-	recorded := func(w *facts.Workload) { w.Applied.Checksums = map[names.ConfigRef]names.Checksum{secret: 1} }
+	recorded := func(w *facts.Workload) { w.Record.Checksums = map[names.ConfigRef]names.Checksum{secret: 1} }
 	report := overview.Look(&overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
 		workload("never-seen", "", reads), workload("deleted", "", reads, recorded),
 	}})
@@ -329,8 +331,8 @@ func TestASecretOfATypeThatIsNotWatchedIsNotCalledMissing(t *testing.T) {
 
 func TestAnnotationsWithoutEffectAreListedWithoutTheLeader(t *testing.T) {
 	in := &overview.Input{Namespace: "shop", Now: now, Workloads: []facts.Workload{
-		{Workload: catalogworkload.Workload{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"}, Problem: "annotation grace: wrong", Policy: &catalogpolicy.WorkloadPolicy{Problem: "annotation wave: wrong", Window: "every night"}}, Mistakes: "annotation hodl: unknown"},
-		{Workload: catalogworkload.Workload{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "fine"}, Policy: &catalogpolicy.WorkloadPolicy{Window: "0 22 * * * 6h"}}},
+		{Workload: catalogworkload.Workload{Object: catalogworkload.Object{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "web"}, GracePeriod: &catalogworkload.GracePeriod{Unread: true, Problem: "annotation grace: wrong"}, Policy: &catalogpolicy.WorkloadPolicy{Problem: "annotation wave: wrong", Window: "every night"}}}, Mistakes: "annotation hodl: unknown"},
+		{Workload: catalogworkload.Workload{Object: catalogworkload.Object{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: "shop", Name: "fine"}, Policy: &catalogpolicy.WorkloadPolicy{Window: "0 22 * * * 6h"}}}},
 	}}
 	in.Take([]facts.Config{
 		{Config: &content.Config{Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}, Policy: &catalogpolicy.ConfigPolicy{Problem: "annotation fan-out: wrong"}}, Mistakes: "label x: unknown"},
@@ -468,7 +470,7 @@ func TestHaltsThatALeaderEndsAreNotListedWithoutIt(t *testing.T) {
 			own.Policy = config.Policy
 			in.Contents = map[names.ConfigRef]*content.Config{ref: &own}
 		}
-		in.Workloads[0].Applied.Contradicted = ago(30) // it waited for others before
+		in.Workloads[0].Record.Contradicted = ago(30) // it waited for others before
 		report := overview.Look(in)
 		if row := report.Workloads[0]; row.State == overview.Held && !row.Since.Equal(ago(10)) {
 			t.Errorf("%s: held since %s", name, row.Since)
@@ -512,7 +514,7 @@ func TestAWorkloadIsNotSettledIfWhatItReadsCannotBeRead(t *testing.T) {
 	reads := func(ref names.ConfigRef) func(*facts.Workload) {
 		return func(w *facts.Workload) {
 			w.References = append(w.References, template.Reference{Config: ref})
-			w.Applied.Checksums = record.Checksums{ref: 1}
+			w.Record.Checksums = record.Checksums{ref: 1}
 		}
 	}
 	in := &overview.Input{Namespace: "shop", Now: now, Unlisted: map[names.ConfigKind]bool{names.Secret: true}, Configs: []*content.Config{heldConfig("calm", "")}, Workloads: []facts.Workload{

@@ -74,7 +74,7 @@ func TestARestartThatIsHeldAndRefusedShowsBothUntilTheRefusalIsOver(t *testing.T
 	if row := look(); !strings.HasSuffix(row.Why, "frozen") {
 		t.Errorf("when another hold is over: %+v", row)
 	}
-	held.Applied.Contradicted = time.Time{} // as if the mark was refused
+	held.Record.Contradicted = time.Time{} // as if the mark was refused
 	if row := look(); row.State != overview.OnHold || !strings.HasSuffix(row.Why, "audit; besides, the last attempt failed: frozen") || row.Remedy != status.AllowInPolicy {
 		t.Errorf("when no restart is known to be due: %+v", row)
 	}

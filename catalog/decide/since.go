@@ -1,0 +1,48 @@
+package decide
+
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+)
+
+// What came after the record of a workload.
+
+// lacks reports whether an edit came after the workload's record.
+func lacks(w *workload.Workload, edit annotation.Edit) bool {
+	if edit.Seen > 0 {
+		return isLater(w, names.Sighting{At: edit.At, Seen: edit.Seen})
+	}
+	return !edit.At.Before(w.Record.Written.Truncate(time.Second))
+}
+
+// isLater reports whether the watch showed something after the pods were last known to have, or to
+// be about to get, the recorded content. The watch of workloads may be behind and show another
+// process's record long after it was written, so anything dated after the write counts too.
+func isLater(w *workload.Workload, shown names.Sighting) bool {
+	isWrittenBefore := shown.Seen > 0 && shown.At.Sub(w.Record.Written) > -names.ClockTolerance
+	return shown.Seen > w.LastRight() || isWrittenBefore && !w.OwnRecord && w.PodsSeen == 0
+}
+
+// hasRested reports whether the workload wanted no pods, or may have wanted no pods, at some time
+// since its record. Its present pods may then be younger than the record.
+func hasRested(w *workload.Workload) bool { return w.Idle || w.Woke > 0 && w.Woke >= w.RecordSeen }
+
+// isBeforeRevert reports whether a pod that read a config at the given time did so before the
+// record. If the read seems to be within a second after the record, the order in which the watch
+// showed the record and the pod template decides: the read counts as earlier unless the record
+// came first.
+func isBeforeRevert(w *workload.Workload, read time.Time) bool {
+	recordCameFirst := !w.Record.Trusted || w.PodTemplateSeen > w.RecordSeen
+	after := read.Sub(w.Record.Reverted.Recorded)
+	return after < 0 || after < names.ClockTolerance && !recordCameFirst
+}
+
+// hasChangedMethod reports whether a restart by eviction was not over, as far as is known, when the workload came to
+// restart by its pod template again.
+func hasChangedMethod(w *workload.Workload) bool {
+	return w.Record.Evict > 0 && w.Method() == policy.ByTemplate
+}
