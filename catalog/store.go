@@ -179,7 +179,7 @@ func (s *store) putWorkload(workload *workload.Workload, templateSeen, shown nam
 	if previous == nil {
 		return true
 	}
-	spoiled := !workload.Record.Trusted && !previous.Record.Equal(workload.Record)
+	spoiled := !workload.Record.Trusted && !previous.Record.SaysTheSame(workload.Record)
 	return previous.Template != workload.Template || spoiled || showsRevert(previous, workload) || !asksTheSame(previous, workload)
 }
 

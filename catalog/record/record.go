@@ -134,8 +134,9 @@ func (r Record) KeptFor(references []template.Reference) Record {
 	return r
 }
 
-// Equal reports whether two states are the same.
-func (r Record) Equal(other Record) bool {
+// SaysTheSame reports whether two records say the same about what the pods run with. When each was written, what the last
+// restart was for, and what contradicts it does not matter.
+func (r Record) SaysTheSame(other Record) bool {
 	return r.Trusted == other.Trusted && r.Others == other.Others && r.Key == other.Key && r.Problem == other.Problem &&
 		names.AreEqual(r.Without, other.Without) && r.Checksums.Equal(other.Checksums) && r.Original.Equal(other.Original)
 }

@@ -68,7 +68,7 @@ func (w *Workload) Succeed(previous *Workload, moment names.Sequence) {
 		// A write of annotations makes a new generation of a Deployment, and the status is still about its pods.
 		w.Rollout.Observed = w.Rollout.Observed || previous.Rollout.Observed
 	}
-	if previous.Record.Equal(w.Record) || previous.Record.IsSame(&w.Record) {
+	if previous.Record.SaysTheSame(w.Record) || previous.Record.IsSame(&w.Record) {
 		w.RecordSeen = previous.RecordSeen
 		w.keepReplaced(previous)
 		w.keepKnown(previous)
