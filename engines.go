@@ -175,7 +175,7 @@ func neededPermissions(o *options, all engines) []apiclient.Permission {
 	return needed
 }
 
-// StatusOf returns what the status page shows of the engines.
+// statusOf returns what the status page shows of the engines.
 func statusOf(all engines, candidate *election.Election, missing *permissions.Missing) statuspage.Source {
 	var restarts *controller.Controller
 	var rollouts func() *status.Rollouts

@@ -220,7 +220,7 @@ func (o *options) validateRequests() error {
 	return nil
 }
 
-// ConfigKinds returns the kinds that --configs selects; empty means all.
+// configKinds returns the kinds that --configs selects; empty means all.
 func (o *options) configKinds() []names.ConfigKind {
 	return map[string][]names.ConfigKind{"configmaps": {names.ConfigMap}, "secrets": {names.Secret}}[o.Configs]
 }

@@ -1,5 +1,6 @@
 // Package catalog holds what the restart controller knows: every config, every workload that opted in, and which
-// workload reads which config. It is pure, apart from its lock.
+// workload reads which config. It is pure, apart from its lock, and from the checksums of whole configs that a [Lookup]
+// remembers under one of their own.
 //
 // A [Catalog] takes in what the API server shows; the [Lookup] in it answers questions, and changes nothing. A [View]
 // is what it knows about one workload at one moment. Values that it hands out are shared, and must not be modified.

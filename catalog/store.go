@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"kubernetes-deployment-restart-controller/internal/counts"
+
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/index"
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -28,7 +30,7 @@ type store struct {
 	references    index.References
 	held          holdIndex
 	mounts        mountTable
-	listing       Counts[string] // how many lists of configs are being taken in, by namespace
+	listing       counts.By[string] // how many lists of configs are being taken in, by namespace
 }
 
 func newStore(kinds []names.ConfigKind) store {
@@ -40,7 +42,7 @@ func newStore(kinds []names.ConfigKind) store {
 		references: index.NewReferences(),
 		held:       newHoldIndex(),
 		mounts:     newMountTable(),
-		listing:    make(Counts[string]),
+		listing:    make(counts.By[string]),
 	}
 }
 

@@ -320,7 +320,7 @@ func (w *world) decidedFor(t *testing.T, name string, started time.Time) decide.
 	}
 	decision := decide.Decide(view)
 	if decision.Outcome == decide.AskPods {
-		decision = decide.DecideByPods(view, []decide.Pod{{Mounted: started, Started: []decide.Start{{Container: "app", At: started}}}})
+		decision = decide.ByPods(view, []decide.Pod{{Mounted: started, Started: []decide.Start{{Container: "app", At: started}}}})
 	}
 	return decision.Outcome
 }

@@ -78,7 +78,7 @@ func (o *Options) watchesNamespace(namespace string) bool {
 	return len(o.Namespaces) == 0 || slices.Contains(o.Namespaces, namespace)
 }
 
-// ConfigKinds returns the kinds of configs to watch.
+// configKinds returns the kinds of configs to watch.
 func (o *Options) configKinds() []*kinds.ConfigKind {
 	return slices.DeleteFunc(slices.Clone(kinds.ConfigKinds), func(k *kinds.ConfigKind) bool {
 		return len(o.Configs) > 0 && !slices.Contains(o.Configs, k.Config)

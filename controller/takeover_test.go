@@ -58,7 +58,7 @@ func TestAStandbyKnowsWhatCameWhileTheLeaderListedPods(t *testing.T) {
 		pod := decide.Pod{Mounted: started, Started: []decide.Start{{Container: "app", At: started}}}
 		for name, w := range worlds {
 			view, _ := w.controller.catalog.View(objecttest.Web)
-			if decision := decide.DecideByPods(view, []decide.Pod{pod}); decision.Outcome != decide.Restart {
+			if decision := decide.ByPods(view, []decide.Pod{pod}); decision.Outcome != decide.Restart {
 				t.Errorf("the %s says %s: %s", name, decision.Outcome, decision.Reason)
 			}
 		}

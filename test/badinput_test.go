@@ -14,7 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// ManyKeys gives each of so many keys a value.
+// manyKeys gives each of so many keys a value.
 func manyKeys(count int, value string) change {
 	return func(c *content) {
 		for i := range count {

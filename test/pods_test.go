@@ -72,7 +72,7 @@ func mountOf(m corev1.VolumeMount) func(*corev1.Container) {
 	return func(container *corev1.Container) { container.VolumeMounts = append(container.VolumeMounts, m) }
 }
 
-// VolumeOf returns a volume that shows a config, of it only the items if there are any.
+// volumeOf returns a volume that shows a config, of it only the items if there are any.
 func volumeOf(name string, c config, items ...corev1.KeyToPath) corev1.Volume {
 	source := corev1.VolumeSource{ConfigMap: &corev1.ConfigMapVolumeSource{
 		LocalObjectReference: corev1.LocalObjectReference{Name: c.name}, Items: items,

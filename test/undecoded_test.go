@@ -16,7 +16,7 @@ import (
 // mostAboveCalm is how much more memory than usual the controller may take for what a tenant has made, in MiB.
 const mostAboveCalm = 60
 
-// ManyContainers take 150 MiB and more to decode. An object may have four times as many, but then an API server on a busy
+// manyContainers take 150 MiB and more to decode. An object may have four times as many, but then an API server on a busy
 // machine takes longer than its limit to store it.
 const manyContainers = 120_000
 

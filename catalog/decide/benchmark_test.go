@@ -184,7 +184,7 @@ func BenchmarkDecideOnAClassOf10000RotatedPods(b *testing.B) {
 		if d := Decide(view); d.Outcome != AskPods {
 			b.Fatal(d)
 		}
-		if d := DecideByPods(view, pods); d.Outcome == Restart {
+		if d := ByPods(view, pods); d.Outcome == Restart {
 			b.Fatal(d)
 		}
 	}

@@ -22,7 +22,7 @@ func (s *story) moments(t *testing.T, pods ...Pod) []names.Sequence {
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 	decision := Decide(view)
 	if decision.Outcome == AskPods {
-		decision = DecideByPods(view, pods)
+		decision = ByPods(view, pods)
 	}
 	if decision.Outcome != Restart || len(decision.Causes) != 1 {
 		t.Fatalf("%s, %s: %+v", decision.Outcome, decision.Reason, decision.Causes)

@@ -101,7 +101,7 @@ func checkView(t *testing.T, c *catalog.Catalog, ref names.WorkloadRef, known ma
 		return
 	}
 	decision := Decide(view)
-	DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
+	ByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
 	for config := range decision.Checksums {
 		if whole := keysOnly(*view.Configs[config]); !known[whole] {
 			t.Errorf("a mixture of contents: %+v", view.Configs[config])

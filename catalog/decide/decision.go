@@ -24,7 +24,7 @@ const (
 	RecordOnly Outcome = "record"
 	// Restart records the checksums and restarts the pods.
 	Restart Outcome = "restart"
-	// AskPods means that the decision needs the pods; see [DecideByPods].
+	// AskPods means that the decision needs the pods; see [ByPods].
 	AskPods Outcome = "ask"
 	// AskConfigs means that the decision needs the [catalog.View.Originals].
 	AskConfigs Outcome = "ask configs"
@@ -104,9 +104,9 @@ func mayBeMissed(v *catalog.View, sights []sight) bool {
 	return len(candidates(v, sights, anyConfig)) > 0 || hasRotated(v)
 }
 
-// DecideByPods decides about a workload for which [Decide] returned [AskPods]. The pods must be
+// ByPods decides about a workload for which [Decide] returned [AskPods]. The pods must be
 // those of the workload's present template.
-func DecideByPods(view catalog.View, pods []Pod) Decision {
+func ByPods(view catalog.View, pods []Pod) Decision {
 	w := view.Workload
 	pods = withoutEvicted(w, pods)
 	sights, first := sights(&view), firstReads(pods)

@@ -122,7 +122,7 @@ func (s *story) decide(t *testing.T, pods ...Pod) verdict {
 	decision := Decide(view)
 	asked := decision.Outcome == AskPods
 	if asked {
-		decision = DecideByPods(view, pods)
+		decision = ByPods(view, pods)
 	}
 	if decision.Reason == "" {
 		t.Error("a decision without a reason")
@@ -781,7 +781,7 @@ func TestDecidingModifiesNothing(t *testing.T) {
 		want.Configs[ref] = &copied
 	}
 	Decide(view)
-	DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
+	ByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
 	if diff := cmp.Diff(want, view, exact); diff != "" {
 		t.Errorf("view (-want +got):\n%s", diff)
 	}
@@ -880,7 +880,7 @@ func TestAWorkloadThatWantsPodsAgainInTheSameLookAsItsRecordIsAskedForThem(t *te
 	s.scale(0)
 	s.config("web", objecttest.Data{"a": "2"}, 60)
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	catalogtest.WriteRecord(s.deployment, DecideByPods(view, nil).Checksums, objecttest.NoonPlus(66))
+	catalogtest.WriteRecord(s.deployment, ByPods(view, nil).Checksums, objecttest.NoonPlus(66))
 	s.deployment.Spec.Replicas = objecttest.Pointer[int32](1)
 	s.catalog.ObserveRead(s.reduced())
 	s.config("web", objecttest.Data{"a": "3"}, 67)

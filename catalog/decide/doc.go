@@ -1,7 +1,7 @@
 // Package decide says what to do about a workload: keep it as it is, record, restart, or ask its pods or its configs
 // first. It changes nothing.
 //
-// [Decide] needs only the view; [DecideByPods] also needs the pods of the present template.
+// [Decide] needs only the view; [ByPods] also needs the pods of the present template.
 //
 // # The order of the questions
 //

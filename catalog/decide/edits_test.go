@@ -65,7 +65,7 @@ func (r *retold) decide(t *rapid.T) {
 		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 		decision := Decide(view)
 		if decision.Outcome == AskPods {
-			decision = DecideByPods(view, r.pods)
+			decision = ByPods(view, r.pods)
 		}
 		return view, decision
 	}
@@ -153,7 +153,7 @@ func TestContentThatCameBackIsNotLostAmongVeryManyEdits(t *testing.T) {
 	s.config("web", content, 2000)
 	for started, want := range map[float64]Outcome{2: Keep, 50: Restart, 2010: Keep} {
 		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-		decision := DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(started))})
+		decision := ByPods(view, []Pod{startedAt(objecttest.NoonPlus(started))})
 		if decision.Outcome != want {
 			t.Errorf("pods since %v: %+v, want %s", started, decision, want)
 		}

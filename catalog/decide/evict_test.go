@@ -274,7 +274,7 @@ func TestARestartAfterAChangeOfTheMethodIsForTheKeysOfTheEviction(t *testing.T) 
 	pod := startedAt(objecttest.NoonPlus(10))
 	pod.Created = objecttest.NoonPlus(10)
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	got := DecideByPods(view, []Pod{pod})
+	got := ByPods(view, []Pod{pod})
 	if next := got.RestartedFor(); len(got.Causes) != 1 || !slices.Equal(got.Causes[0].AllKeys(), []string{"a"}) || !slices.Equal(next[0].Keys, []string{"a"}) {
 		t.Errorf("for %+v, and the next record says %+v", got.Causes, next)
 	}

@@ -55,7 +55,7 @@ func BenchmarkDecideByPodsOn3000SingleKeys(b *testing.B) {
 			pods := manyPods(1000, objecttest.NoonPlus(5))
 			b.ReportAllocs()
 			for b.Loop() {
-				if got := DecideByPods(view, pods); got.Outcome != Restart {
+				if got := ByPods(view, pods); got.Outcome != Restart {
 					b.Fatal(got.Reason)
 				}
 			}
@@ -154,7 +154,7 @@ func BenchmarkDecideByPodsOf1000ContainersThatReadALargeConfig(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if got := DecideByPods(view, pods); got.Outcome != Restart {
+				if got := ByPods(view, pods); got.Outcome != Restart {
 					b.Fatal(got.Reason)
 				}
 			}

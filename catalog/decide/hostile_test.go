@@ -178,7 +178,7 @@ func TestADecisionNamesAFewOfManyConfigsKeysAndWriters(t *testing.T) {
 		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 		got := Decide(view)
 		if got.Outcome == AskPods {
-			got = DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(20))})
+			got = ByPods(view, []Pod{startedAt(objecttest.NoonPlus(20))})
 		}
 		if len(got.Causes) != names.MaxNamed || got.MoreCauses != configs-names.MaxNamed || got.Causes[0].Config != objecttest.ConfigMapRef("web-00") {
 			t.Fatalf("%s: %d causes and %d more, first %v", name, len(got.Causes), got.MoreCauses, got.Causes[0].Config)

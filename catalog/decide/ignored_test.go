@@ -79,7 +79,7 @@ func TestAnEditThatComesWithTheEndOfIgnoringCounts(t *testing.T) {
 		}
 		view, _ = s.catalog.View(objecttest.DeploymentRef("web"))
 		if decision = Decide(view); decision.Outcome == AskPods {
-			decision = DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
+			decision = ByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
 		}
 		if decision.Outcome != test.want {
 			t.Errorf("%s: %+v", name, decision)

@@ -72,7 +72,7 @@ func TestAnEditThatComesWithTheMarkCounts(t *testing.T) {
 		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 		decision := Decide(view)
 		if decision.Outcome == AskPods {
-			decision = DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
+			decision = ByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
 		}
 		if decision.Outcome != test.want {
 			t.Errorf("%s: %+v", name, decision)

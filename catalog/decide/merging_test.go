@@ -231,7 +231,7 @@ func TestMergedReferencesAreJudgedLikeThoseInTheTemplate(t *testing.T) {
 		}
 		causes, _, differs := o.judge(pods, matters)
 		causes = o.addReturned(causes, pods)
-		got := DecideByPods(view, pods)
+		got := ByPods(view, pods)
 		if (got.Outcome == Restart) != (len(causes) > 0 || differs) {
 			t.Fatalf("%s, %s; the causes are %+v", got.Outcome, got.Reason, causes)
 		}

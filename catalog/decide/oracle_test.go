@@ -19,7 +19,7 @@ import (
 )
 
 // oracle judges a workload in the slow and obvious way: by each place in the pod template
-// that refers to a config and by each pod, one after the other. What [References] keeps of
+// that refers to a config and by each pod, one after the other. What [workload.Object] keeps of
 // the template is not used.
 type oracle struct {
 	view     catalog.View

@@ -111,7 +111,7 @@ func decideWithOriginals(t rapid.TB, d *appsv1.Deployment, objects []metav1.Obje
 	}
 	asked := decision.Outcome == AskPods
 	if asked {
-		decision = DecideByPods(view, pods)
+		decision = ByPods(view, pods)
 	}
 	return verdict{asked, decision.Outcome, withoutMoments(t, decision.Causes)}, decision.Reason
 }
@@ -379,7 +379,7 @@ func TestWhatTheOriginalDidNotRecordCountsWhenItIsEditedAfterTheUpgrade(t *testi
 		t.Fatal(err)
 	}
 	view.Originals = map[names.ConfigRef]names.Checksum{objecttest.ConfigMapRef("known"): digest}
-	if decision := DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(50))}); decision.Outcome != Restart {
+	if decision := ByPods(view, []Pod{startedAt(objecttest.NoonPlus(50))}); decision.Outcome != Restart {
 		t.Errorf("%s, because %s; want a restart", decision.Outcome, decision.Reason)
 	}
 }

@@ -205,7 +205,7 @@ func TestOneStaleContainerAmongTooManyIsEnough(t *testing.T) {
 			if outcome := Decide(view).Outcome; outcome != AskPods {
 				t.Fatalf("without the pods: %s", outcome)
 			}
-			if got := DecideByPods(view, []Pod{{Mounted: objecttest.Noon, Started: firstAndLast(test.starts)}}); got.Outcome != test.want && !(test.want == RecordOnly && got.Outcome == Keep) {
+			if got := ByPods(view, []Pod{{Mounted: objecttest.Noon, Started: firstAndLast(test.starts)}}); got.Outcome != test.want && !(test.want == RecordOnly && got.Outcome == Keep) {
 				t.Errorf("got %s: %s", got.Outcome, got.Reason)
 			}
 		})
@@ -216,13 +216,13 @@ func TestNoRestartIsLostOfPodsWithTooManyContainers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		view, pods := w.view(), w.drawPods()
-		exact := DecideByPods(view, pods)
+		exact := ByPods(view, pods)
 		for i := range pods {
 			if len(pods[i].Started) > 0 && rapid.Bool().Draw(t, "too many") {
 				pods[i].Started = firstAndLast(pods[i].Started)
 			}
 		}
-		if got := DecideByPods(view, pods); exact.Outcome == Restart && got.Outcome != Restart {
+		if got := ByPods(view, pods); exact.Outcome == Restart && got.Outcome != Restart {
 			t.Fatalf("%s: %s; of fewer containers %s", got.Outcome, got.Reason, exact.Reason)
 		}
 	})

@@ -51,7 +51,7 @@ func TestTheIntervalsOfOneWorkloadAreBounded(t *testing.T) {
 		"before them":          {-60, false},
 		"after them":           {200, false},
 	} {
-		got := DecideByPods(view, []Pod{{Mounted: objecttest.NoonPlus(test.mounted)}})
+		got := ByPods(view, []Pod{{Mounted: objecttest.NoonPlus(test.mounted)}})
 		if restarts := got.Outcome == Restart; restarts != test.restarts {
 			t.Errorf("a pod that read its configs %s: %v, want a restart: %t", name, got.Outcome, test.restarts)
 		}

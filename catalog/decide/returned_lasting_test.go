@@ -45,7 +45,7 @@ func TestAPodThatStartedWhileAnOptionalConfigWasGoneRestartsThoughPodsWereVerifi
 	s.config("y", objecttest.Data{"a": "1"}, 30)
 	s.deleted("x", 50)
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	if got := DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))}); got.Outcome != Keep || !got.Verified {
+	if got := ByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))}); got.Outcome != Keep || !got.Verified {
 		t.Fatalf("%+v, want that the pods are verified", got)
 	}
 	s.catalog.ObserveKept(view)

@@ -440,7 +440,7 @@ func BenchmarkDecideByPodsAfterAContentCameBack(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if got := DecideByPods(view, pods); got.Outcome != Restart {
+		if got := ByPods(view, pods); got.Outcome != Restart {
 			b.Fatal(got.Reason)
 		}
 	}

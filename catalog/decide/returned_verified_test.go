@@ -12,7 +12,7 @@ import (
 func (s *story) verify(t *testing.T, pods ...Pod) {
 	t.Helper()
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	if got := DecideByPods(view, pods); got.Outcome != Keep || !got.Verified || got.Reason != "no pod is known to have read other content" {
+	if got := ByPods(view, pods); got.Outcome != Keep || !got.Verified || got.Reason != "no pod is known to have read other content" {
 		t.Fatalf("%+v, want that the pods are verified", got)
 	}
 	s.catalog.ObserveKept(view)

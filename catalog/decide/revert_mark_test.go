@@ -29,7 +29,7 @@ func keptReverted(t *testing.T) *story {
 func TestAnEditAfterARevertedRestartContradictsTheRecordThatIsKeptWhileAConfigIsGone(t *testing.T) {
 	s := keptReverted(t)
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	got := DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(110))})
+	got := ByPods(view, []Pod{startedAt(objecttest.NoonPlus(110))})
 	if got.Outcome != Keep || got.Verified || !got.Contradicts || !got.Contradicted.At.Equal(objecttest.NoonPlus(70)) {
 		t.Errorf("%+v, want that the record is kept, and contradicted since the config is gone", got)
 	}
@@ -73,7 +73,7 @@ func TestAMarkedRecordThatIsKeptAfterARevertIsStillKeptByTheNextLeader(t *testin
 func TestAMarkCoversTheAbsenceOfAConfigThatContainersStartWithout(t *testing.T) {
 	s := keptReverted(t)
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	since := DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(110))}).Contradicted
+	since := ByPods(view, []Pod{startedAt(objecttest.NoonPlus(110))}).Contradicted
 	if !since.At.Equal(objecttest.NoonPlus(70)) {
 		t.Errorf("contradicted since %v, want since the deletion", since.At)
 	}

@@ -195,7 +195,7 @@ func TestReplacingAWorkloadRepeatedlyUsesUpItsBudget(t *testing.T) {
 		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 		decision := Decide(view)
 		if decision.Outcome == AskPods {
-			decision = DecideByPods(view, []Pod{startedAt(objecttest.NoonPlus(50))}) // from before all restarts
+			decision = ByPods(view, []Pod{startedAt(objecttest.NoonPlus(50))}) // from before all restarts
 		}
 		if decision.Outcome != Restart {
 			t.Fatalf("restart %d: %+v", restart, decision)

@@ -33,7 +33,7 @@ func lacksRotation(v *catalog.View, m *content.MountState) bool {
 	}
 	w := v.Workload
 	since, isRecorded := w.Record.Checksums[m.Class]
-	return isRecorded && m.Rotated.After(time.Unix(int64(min(since, workload.FarFuture)), 0)) && //nolint:gosec // no more than farFuture
+	return isRecorded && m.Rotated.After(time.Unix(int64(min(since, workload.FarFuture)), 0)) && //nolint:gosec // no more than FarFuture
 		(w.Record.Trusted || !m.Rotated.Before(w.OptedIn))
 }
 

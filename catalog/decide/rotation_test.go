@@ -78,7 +78,7 @@ func (s *story) outcome(pods ...Pod) Decision {
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 	decision := Decide(view)
 	if decision.Outcome == AskPods {
-		decision = DecideByPods(view, pods)
+		decision = ByPods(view, pods)
 	}
 	return decision
 }

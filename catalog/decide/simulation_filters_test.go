@@ -334,7 +334,7 @@ func (w *filteredWorld) decide(t *rapid.T) {
 	view, _ := w.catalog.View(objecttest.DeploymentRef("web"))
 	decision := Decide(view)
 	if decision.Outcome == AskPods {
-		decision = DecideByPods(view, w.reducedPods())
+		decision = ByPods(view, w.reducedPods())
 	}
 	isDue, isPossible := w.missed()
 	if decision.Outcome == Restart && !isPossible {

@@ -159,7 +159,7 @@ func (w *hidingWorld) decide(t *rapid.T) {
 	view, _ := w.catalog.View(objecttest.DeploymentRef("web"))
 	decision := Decide(view)
 	if decision.Outcome == AskPods {
-		decision = DecideByPods(view, []Pod{{Mounted: objecttest.NoonPlus(w.started), Started: []Start{{"app", objecttest.NoonPlus(w.started)}}}})
+		decision = ByPods(view, []Pod{{Mounted: objecttest.NoonPlus(w.started), Started: []Start{{"app", objecttest.NoonPlus(w.started)}}}})
 	}
 	_, missing := view.Missing(objecttest.AllConfigs)
 	switch restarts := decision.Outcome == Restart; {

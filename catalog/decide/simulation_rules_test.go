@@ -104,7 +104,7 @@ func (w *world) decideAndAct(t *rapid.T) {
 		decision = Decide(view)
 	}
 	if decision.Outcome == AskPods {
-		decision = DecideByPods(view, w.reducedPods())
+		decision = ByPods(view, w.reducedPods())
 	}
 	restarts, due := decision.Outcome == Restart, w.stale()
 	if due && !restarts && !w.behind {

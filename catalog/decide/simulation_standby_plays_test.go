@@ -28,7 +28,7 @@ func (d *duo) decide() bool {
 		return false
 	}
 	if decision.Outcome == AskPods {
-		decision = DecideByPods(view, d.podsOf(view.Workload))
+		decision = ByPods(view, d.podsOf(view.Workload))
 	}
 	d.say(string(decision.Outcome) + ": " + decision.Reason)
 	if decision.Outcome == Keep {

@@ -19,3 +19,19 @@ func TestAReferenceThatTheIndexDoesNotHaveIsRemovedWithoutHarm(t *testing.T) {
 		t.Errorf("referencing: %v of %d configs", got, r.Len())
 	}
 }
+
+// Anyone may name the configs of others, whether they exist or not.
+func TestNothingIsKeptOfNamesThatNoWorkloadMentionsAnyMore(t *testing.T) {
+	r := NewReferences()
+	here := objecttest.FlagsThere.SharedIn("ns")
+	r.Add(here, new(objecttest.DeploymentRef("web")))
+	if got := slices.Collect(r.Elsewhere(objecttest.FlagsThere)); !slices.Equal(got, []string{"ns"}) {
+		t.Errorf("it is named in %v", got)
+	}
+	if !r.Remove(here, objecttest.DeploymentRef("web")) {
+		t.Error("somebody seems to reference the config")
+	}
+	if len(r.readers)+len(r.elsewhere) > 0 {
+		t.Errorf("left: %v, %v", r.readers, r.elsewhere)
+	}
+}

@@ -5,7 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/internal/counts"
+
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
@@ -28,9 +29,9 @@ type fanOut struct {
 	// may count repeatedly.
 	unserved   map[names.WorkloadRef]struct{}
 	unlisted   int
-	kept       catalog.Counts[string] // how many are unserved of all fan-outs, by namespace; the ledger's
-	slotsTaken int                    // restarts in flight, and those that were called
-	parts      []*part                // sorted by namespace; there are several only in a group
+	kept       counts.By[string] // how many are unserved of all fan-outs, by namespace; the ledger's
+	slotsTaken int               // restarts in flight, and those that were called
+	parts      []*part           // sorted by namespace; there are several only in a group
 	// fresh counts the restarts in turn of the namespaces that have had no turn yet.
 	fresh [Unwell + 1]int
 }

@@ -132,7 +132,7 @@ func (b *book) check() {
 	}
 }
 
-// ReadsAll is a workload that reads all keys of its configs.
+// readsAll is a workload that reads all keys of its configs.
 func readsAll(*Halt) bool { return true }
 
 // ContentChanged drops the halts of a config whose keys have another content now. The function returns the

@@ -4,7 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/internal/counts"
+
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
@@ -69,7 +70,7 @@ type Ledger struct {
 	// underWay is how many restarts have begun and are not over.
 	underWay int
 	finished []Progress
-	unserved catalog.Counts[string] // see [fanOut]
+	unserved counts.By[string] // see [fanOut]
 	// uncertain has since when restarts are uncertain.
 	uncertain map[names.WorkloadRef]time.Time
 	recent    *[]*fanOut // see shared
@@ -90,7 +91,7 @@ func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
 		places:    newPlaces(policy.Limit),
 		waiting:   make(map[Reason]int),
 		uncertain: make(map[names.WorkloadRef]time.Time),
-		unserved:  make(catalog.Counts[string]),
+		unserved:  make(counts.By[string]),
 	}
 }
 

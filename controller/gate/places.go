@@ -1,20 +1,20 @@
 package gate
 
-import "kubernetes-deployment-restart-controller/catalog"
+import "kubernetes-deployment-restart-controller/internal/counts"
 
 // places counts the restarts that are under way, by namespace, and lets those wait in turn for whom no
 // place is free.
 type places struct {
 	limit  int
 	taken  int
-	called int                    // restarts that waited for a place and should ask again
-	in     catalog.Counts[string] // places that are taken or were offered
+	called int               // restarts that waited for a place and should ask again
+	in     counts.By[string] // places that are taken or were offered
 	lines  map[string]*line
 	turns  []string // the namespaces with lines
 }
 
 func newPlaces(limit int) places {
-	return places{limit: limit, in: make(catalog.Counts[string]), lines: make(map[string]*line)}
+	return places{limit: limit, in: make(counts.By[string]), lines: make(map[string]*line)}
 }
 
 func (p *places) take(namespace string, sign int) {

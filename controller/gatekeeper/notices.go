@@ -5,7 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/internal/counts"
+
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
@@ -22,14 +23,14 @@ type Notices struct {
 	// Unfinished has when the fan-outs began whose progress may be the last that was reported: [MaxUnfinished] of a namespace
 	// at most, which UnfinishedOf counts.
 	Unfinished   map[names.ConfigRef]time.Time
-	UnfinishedOf catalog.Counts[string]
+	UnfinishedOf counts.By[string]
 }
 
 // NewNotices has nothing to tell yet.
 func NewNotices(log *slog.Logger) *Notices {
 	return &Notices{
 		Log: log, dropped: make(map[string]struct{}),
-		Unfinished: make(map[names.ConfigRef]time.Time), UnfinishedOf: make(catalog.Counts[string]),
+		Unfinished: make(map[names.ConfigRef]time.Time), UnfinishedOf: make(counts.By[string]),
 	}
 }
 

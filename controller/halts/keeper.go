@@ -341,7 +341,7 @@ func (k *Keeper) keeps(config names.ConfigRef) bool {
 	return k.Watches(config.Namespace) || gate.IsGroup(config) && k.HasGroups
 }
 
-// IsOurs reports whether an entry is about a namespace that this process watches.
+// isOurs reports whether an entry is about a namespace that this process watches.
 func (k *Keeper) isOurs(entry string) bool {
 	parts := strings.SplitN(entry, ".", 3) // namespaces have no dots
 	return len(parts) == 3 && (k.Watches(parts[1]) || parts[1] == "_" && k.HasGroups)

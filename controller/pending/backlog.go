@@ -5,7 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/internal/counts"
+
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -142,8 +143,8 @@ func (b *Backlogs) TakeEnded(ref names.WorkloadRef, answer gate.Reason) (told Re
 type Backlogs struct {
 	mu      sync.Mutex
 	Waiting map[names.WorkloadRef]Backlog
-	slowing catalog.Counts[names.ConfigRef] // how many waiting workloads each config slows down
-	began   time.Time                       // when this process began to lead
+	slowing counts.By[names.ConfigRef] // how many waiting workloads each config slows down
+	began   time.Time                  // when this process began to lead
 }
 
 // NewBacklogs knows of no workload that waits.

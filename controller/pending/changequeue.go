@@ -6,7 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/internal/counts"
+
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
@@ -45,8 +46,8 @@ type ChangeQueue struct {
 
 	mu       sync.Mutex
 	Pending  map[names.WorkloadRef]map[fmt.Stringer]*Change
-	subjects map[fmt.Stringer]int   // how many workloads wait for a change of each subject
-	numbers  catalog.Counts[string] // how many changes of configs the workloads of each namespace wait for
+	subjects map[fmt.Stringer]int // how many workloads wait for a change of each subject
+	numbers  counts.By[string]    // how many changes of configs the workloads of each namespace wait for
 	Order    fairqueue.Heap[*Change]
 	runs     bool // whether what is due is taken out: not on a standby
 }
@@ -70,7 +71,7 @@ func NewChangeQueue() *ChangeQueue {
 // clear drops all changes, and the memory that many of them took.
 func (q *ChangeQueue) clear() {
 	q.Pending, q.subjects, q.Order = make(map[names.WorkloadRef]map[fmt.Stringer]*Change), make(map[fmt.Stringer]int), fairqueue.Heap[*Change]{}
-	q.numbers = make(catalog.Counts[string])
+	q.numbers = make(counts.By[string])
 }
 
 // Observe notes that the subject changed at the given time and that this may concern the

@@ -3,7 +3,8 @@ package restart
 import (
 	"sync"
 
-	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/internal/counts"
+
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
 )
@@ -24,7 +25,7 @@ type Journal struct {
 	// Attempts are writes that may have succeeded, with a lost answer.
 	Attempts map[names.WorkloadRef][]Attempt
 	// attemptsIn is how many there are in each namespace.
-	attemptsIn catalog.Counts[string]
+	attemptsIn counts.By[string]
 }
 
 // ProblemKind is a kind of problem of which a workload has one at most. Several kinds may share the reason of an Event.
@@ -46,7 +47,7 @@ func NewJournal() *Journal {
 		Rewrites: make(map[names.WorkloadRef]Rewrites),
 		Attempts: make(map[names.WorkloadRef][]Attempt),
 
-		attemptsIn: make(catalog.Counts[string]),
+		attemptsIn: make(counts.By[string]),
 	}
 }
 

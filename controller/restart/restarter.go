@@ -316,7 +316,7 @@ func (r *Restarter) decide(ctx context.Context, view catalog.View) (decide.Decis
 	if err != nil {
 		return decide.Decision{}, err
 	}
-	decision = decide.DecideByPods(view, kinds.ReducedPods(pods))
+	decision = decide.ByPods(view, kinds.ReducedPods(pods))
 	if decision.Outcome != decide.Restart {
 		return decision, nil
 	}
@@ -324,5 +324,5 @@ func (r *Restarter) decide(ctx context.Context, view catalog.View) (decide.Decis
 	if err != nil {
 		return decide.Decision{}, err
 	}
-	return decide.DecideByPods(view, kinds.ReducedPods(present)), nil
+	return decide.ByPods(view, kinds.ReducedPods(present)), nil
 }

@@ -27,7 +27,7 @@ func add(key string) func(*corev1.ConfigMap) bool {
 	}
 }
 
-// EntriesOf returns the entries of a store.
+// entriesOf returns the entries of a store.
 func entriesOf(t *testing.T, store *store.Halts) (entries map[string]string, err error) {
 	t.Helper()
 	err = store.Update(t.Context(), func(object *corev1.ConfigMap) bool {

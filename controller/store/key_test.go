@@ -19,7 +19,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
-// FindKey lets a keeper find the key at the server. It returns the key, the log and how
+// findKey lets a keeper find the key at the server. It returns the key, the log and how
 // long it took.
 func findKey(t *testing.T, server *objecttest.SecretServer, readOnly bool) (key content.ChecksumKey, log string, took time.Duration) {
 	t.Helper()

@@ -255,9 +255,9 @@ func (k *known) decide(c *catalog.Catalog, w *facts.Workload) decide.Decision {
 		return decision
 	}
 	if w.Rollout.Wanted <= 0 {
-		return decide.DecideByPods(view, nil)
+		return decide.ByPods(view, nil)
 	}
-	return decide.DecideByPods(view, []decide.Pod{k.pod(w)})
+	return decide.ByPods(view, []decide.Pod{k.pod(w)})
 }
 
 // earlier is how long before the change pods started, as far as that matters: long enough that no

@@ -52,7 +52,7 @@ func reads(sources ...corev1.EnvFromSource) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].EnvFrom = sources }
 }
 
-// ReadsKey makes the Deployment read one key of a Secret, or of the settings if the Secret has no name.
+// readsKey makes the Deployment read one key of a Secret, or of the settings if the Secret has no name.
 func readsKey(secret, key string) func(*appsv1.Deployment) {
 	return func(d *appsv1.Deployment) {
 		from := &corev1.EnvVarSource{ConfigMapKeyRef: &corev1.ConfigMapKeySelector{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}, Key: key}}
