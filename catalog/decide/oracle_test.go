@@ -328,14 +328,16 @@ func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
 		}
 		for _, past := range o.view.Past[m.Config] {
 			key, _ := content.FindKey(config.Keys, past.Key)
-			isOther := past.Mixed || past.Key == "" || past.Content != key.Checksum
+			// A key that was in the binaryData was missing for an environment, whatever the record says.
+			isMoved := past.Key != "" && m.Keys.DataOnly && past.WasBinary != key.Binary
+			isOther := past.Mixed || past.Key == "" || past.Content != key.Checksum || isMoved
 			isVisible := past.Key == "" && (past.Mixed || m.Optional) ||
 				past.Key != "" && m.Keys.HasName(past.Key) && !(m.Keys.DataOnly && past.Binary)
-			isLater := past.From.Seen > w.RecordSeen || past.Mixed && past.Until.Seen > w.RecordSeen
+			isLater := past.From.Seen > w.RecordSeen || (past.Mixed || isMoved) && past.Until.Seen > w.RecordSeen
 			if !isLater || past.Until.Seen == 0 || !isOther || !isVisible {
 				continue
 			}
-			if past.From.Seen <= w.RecordSeen {
+			if past.Mixed && past.From.Seen <= w.RecordSeen {
 				past.From.At = w.Record.Written
 			}
 			for _, pod := range pods {
