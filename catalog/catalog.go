@@ -21,6 +21,14 @@ func New(kinds ...names.ConfigKind) *Catalog {
 	return &Catalog{Lookup{store: newStore(kinds)}}
 }
 
+// step takes in one thing, at a moment of its own, and returns what that reports.
+func (c *Catalog) step(take func() bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.moment++
+	return take()
+}
+
 // SetKey sets the key of the checksums of Secrets.
 func (c *Catalog) SetKey(key content.ChecksumKey) {
 	c.mu.Lock()
@@ -39,10 +47,7 @@ func (c *Catalog) ObserveConfig(config content.Config, at time.Time) bool {
 // While a workload references the config, the catalog keeps its checksums to compare them with
 // those of a successor.
 func (c *Catalog) ForgetConfig(ref names.ConfigRef, at time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	c.removeConfig(ref, at)
+	c.step(func() bool { return c.removeConfig(ref, at) })
 }
 
 // ObserveWorkload takes in a workload that opted in, as the watch showed it. It reports whether
@@ -76,10 +81,7 @@ func (c *Catalog) LeaveAlone(ref names.WorkloadRef) *workload.Workload {
 // ForgetWorkload takes in that a workload is gone or no longer opts in, and reports whether the
 // catalog knew it.
 func (c *Catalog) ForgetWorkload(ref names.WorkloadRef) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	return c.removeWorkload(ref)
+	return c.step(func() bool { return c.removeWorkload(ref) })
 }
 
 // PurgeWorkload forgets a workload that another method may have taken in partly before it

@@ -26,13 +26,13 @@ func (c *Catalog) ListConfigs(kind names.ConfigKind, namespace string, configs [
 		listed[config.Ref] = struct{}{}
 		if first {
 			config.Edits = content.FoldRecorded(config.Edits, config.Keys)
-			c.takeFirst(config)
+			c.step(func() bool { c.keepConfig(config); return false })
 		} else if c.take(content.NewArrival(*config, at, true)) {
 			news(config.Ref)
 		}
 	}
 	for _, config := range before {
-		if _, found := listed[config.Ref]; !found && c.missConfig(config, at) {
+		if _, found := listed[config.Ref]; !found && c.step(func() bool { return c.missConfig(config, at) }) {
 			gone = append(gone, config.Ref)
 		}
 	}
@@ -56,23 +56,6 @@ func (c *Catalog) endList(namespace string, first bool) {
 	c.listing.Add(namespace, -1)
 }
 
-// takeFirst takes in a config that was there before the catalog watched.
-func (c *Catalog) takeFirst(config *content.Config) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	c.keepConfig(config)
-}
-
-// missConfig takes in that a config is missing from a list, unless it has changed since the
-// list arrived. It reports whether the config is gone and referenced.
-func (c *Catalog) missConfig(config *content.Config, at time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	return c.config(config.Ref) == config && c.removeConfig(config.Ref, at)
-}
-
 // ListWorkloads takes in all workloads of a kind and namespace (empty: of all namespaces) that
 // opted in. It calls news with each workload for which [Catalog.ObserveWorkload] would have
 // returned true, immediately after taking it in, and returns the workloads that are gone. The
@@ -84,12 +67,12 @@ func (c *Catalog) ListWorkloads(kind names.WorkloadKind, namespace string, workl
 	listed := make(map[names.WorkloadRef]struct{}, len(workloads))
 	for _, workload := range workloads {
 		listed[workload.Ref] = struct{}{}
-		if c.takeListed(workload, shown) {
+		if c.step(func() bool { return c.takeListed(workload, shown) }) {
 			news(workload.Ref)
 		}
 	}
 	for _, workload := range before {
-		if _, found := listed[workload.Ref]; !found && c.missWorkload(workload) {
+		if _, found := listed[workload.Ref]; !found && c.step(func() bool { return c.missWorkload(workload) }) {
 			gone = append(gone, workload.Ref)
 		}
 	}
@@ -100,23 +83,4 @@ func (l *Lookup) workloadsOf(kind names.WorkloadKind, namespace string) []*workl
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.workloads.Of(kind, namespace)
-}
-
-// takeListed takes in a workload from a list, which does not show when its template came.
-func (c *Catalog) takeListed(workload *workload.Workload, shown names.Sequence) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	isKept := c.workload(workload.Ref) == workload // by an earlier call that panicked
-	return !isKept && c.putWorkload(workload, 0, shown)
-}
-
-// missWorkload takes in that a workload is missing from a list, unless it was created again
-// since the list arrived. It reports whether the workload is gone.
-func (c *Catalog) missWorkload(workload *workload.Workload) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	known := c.workload(workload.Ref)
-	return known != nil && known.UID == workload.UID && c.removeWorkload(workload.Ref)
 }

@@ -176,16 +176,6 @@ func (l *Lookup) ContentID(config names.ConfigRef, keys []string) string {
 	return l.wholes.Checksum(present, content.SelectionOf(keys), key).String()
 }
 
-// EditedAt returns when the watch showed the edits of a config of a moment, the zero value if that is not known any more.
-func (l *Lookup) EditedAt(ref names.ConfigRef, moment names.Sequence) time.Time {
-	return l.Config(ref).EditedAt(moment)
-}
-
-// EditedBeforeWatching returns when the last edit of a config was made that no watch showed, zero if none is known.
-func (l *Lookup) EditedBeforeWatching(ref names.ConfigRef) time.Time {
-	return l.Config(ref).LastEdit(func(edit annotation.Edit) bool { return edit.Seen == 0 })
-}
-
 // PolicyOf returns what the annotations of a config ask for. It is the zero value for a config that
 // is gone.
 func (l *Lookup) PolicyOf(ref names.ConfigRef) policy.ConfigPolicy {

@@ -13,10 +13,7 @@ import (
 // ObserveMount takes in a mount that the watch showed at the given time. It reports whether its files changed and a
 // workload references its class.
 func (c *Catalog) ObserveMount(m content.Mount, at time.Time) (isNews bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	return c.putMount(m, at, false, c.moment)
+	return c.step(func() bool { return c.putMount(m, at, false, c.moment) })
 }
 
 // ForgetMount takes in that a mount is gone, as its pod is. That is no change: what it said concerned that pod only.
@@ -52,7 +49,12 @@ func (c *Catalog) ListMounts(namespace string, all []*content.Mount, at time.Tim
 	}
 	for _, m := range before {
 		if _, found := listed[mountName{m.Class.Namespace, m.Name}]; !found {
-			c.missMount(m)
+			c.step(func() bool {
+				if c.mounts.get(m.Class.Namespace, m.Name) == m {
+					c.removeMount(m)
+				}
+				return false
+			})
 		}
 	}
 }
@@ -88,15 +90,6 @@ func (c *Catalog) takeListedMount(m content.Mount, at time.Time, first bool) boo
 		moment = 0
 	}
 	return c.putMount(m, at, true, moment)
-}
-
-func (c *Catalog) missMount(m *content.MountState) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	if c.mounts.get(m.Class.Namespace, m.Name) == m {
-		c.removeMount(m)
-	}
 }
 
 // putMount takes in a mount and reports whether that is news to a workload. The moment is 0 for what no watch showed.

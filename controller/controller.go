@@ -152,8 +152,11 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	halts := &halts.Keeper{
 		Store:  &store.Halts{Core: to.following.Core, Namespace: options.OwnNamespace, Name: options.HaltsConfigMap},
 		OptIns: optIns, Gate: gate, Deliveries: deliveries, Restarter: restarter, Mistakes: mistakes, Notices: notices, Quarantine: left,
-		Events: to.recorder, Log: log, KnowsConfigs: watches.KnowConfigs, KnowsMounts: watches.KnowMounts,
-		Watches: options.watchesNamespace, HasGroups: len(options.FanOut.Groups) > 0, KnowsAllConfigs: watches.KnowAllConfigs,
+		Events: to.recorder, Log: log,
+		Scope: halts.Scope{
+			KnowsConfigs: watches.KnowConfigs, KnowsMounts: watches.KnowMounts, KnowsAllConfigs: watches.KnowAllConfigs,
+			Watches: options.watchesNamespace, HasGroups: len(options.FanOut.Groups) > 0,
+		},
 		Changed: haltsChanged, Refused: refused,
 	}
 

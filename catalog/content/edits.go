@@ -131,6 +131,11 @@ func (c *Config) EditedAt(moment names.Sequence) time.Time {
 	return c.Edits[i].At
 }
 
+// EditedBeforeWatching returns when the last edit was made that no watch showed, zero if none is known, or if c is nil.
+func (c *Config) EditedBeforeWatching() time.Time {
+	return c.LastEdit(func(edit annotation.Edit) bool { return edit.Seen == 0 })
+}
+
 // LastEdit returns when the last of certain edits was made, zero if there is none, or if c is nil.
 func (c *Config) LastEdit(is func(annotation.Edit) bool) (last time.Time) {
 	if c == nil {

@@ -87,10 +87,10 @@ func (g *Gatekeeper) BeginningOf(p gate.Progress) status.Beginning {
 
 // fanOutOf must be called with the lock held.
 func (g *Gatekeeper) fanOutOf(p gate.Progress) status.FanOut {
-	since, edited := p.Since, g.Catalog.EditedAt(p.FanOut.Config, p.FanOut.Moment)
+	since, edited := p.Since, g.Catalog.Config(p.FanOut.Config).EditedAt(p.FanOut.Moment)
 	atLeast := edited.IsZero() && p.Since.Sub(g.Began) < run.AtStart
 	if atLeast {
-		edited = g.Catalog.EditedBeforeWatching(p.FanOut.Config)
+		edited = g.Catalog.Config(p.FanOut.Config).EditedBeforeWatching()
 	}
 	if edited.Before(g.Began) && !edited.IsZero() {
 		since = edited // under a former leader

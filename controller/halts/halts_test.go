@@ -29,7 +29,7 @@ func halting(t *testing.T) (*Keeper, func(namespace, name string) string) {
 	k := &Keeper{
 		OptIns: counting.NewOptIns(optin.Rules{}, nil),
 		Gate:   g, Log: slog.New(slog.DiscardHandler), Restarter: restart.NewRestarter(restart.Parts{Backlogs: pending.NewBacklogs()}, nil), Mistakes: &intake.Mistakes{},
-		Watches: func(namespace string) bool { return namespace != "elsewhere" },
+		Scope: Scope{Watches: func(namespace string) bool { return namespace != "elsewhere" }},
 	}
 	return k, func(namespace, name string) string {
 		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: name}

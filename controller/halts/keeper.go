@@ -39,6 +39,19 @@ const (
 	Patience = time.Minute
 )
 
+// Scope is which namespaces this process watches, and of which it has listed everything.
+type Scope struct {
+	// KnowsConfigs reports whether all configs of a namespace have been listed, and KnowsAllConfigs whether
+	// those of all namespaces have. Watches reports whether this process watches a namespace: another
+	// controller may keep the halts of other namespaces in the same place. HasGroups means that it is the
+	// one that keeps the halts of groups.
+	KnowsConfigs, Watches func(namespace string) bool
+	// KnowsMounts reports whether all mounts of a namespace have been listed, or are not watched.
+	KnowsMounts     func(namespace string) bool
+	KnowsAllConfigs func() bool
+	HasGroups       bool
+}
+
 // Keeper keeps the halts in a ConfigMap, so that they outlive this process, and takes in what
 // people write there: a halt that they remove is resumed.
 type Keeper struct {
@@ -52,17 +65,9 @@ type Keeper struct {
 	Quarantine *quarantine.Set
 	Events     record.EventRecorder
 	Log        *slog.Logger
-	// KnowsConfigs reports whether all configs of a namespace have been listed, and KnowsAllConfigs whether
-	// those of all namespaces have. Watches reports whether this process watches a namespace: another
-	// controller may keep the halts of other namespaces in the same place. HasGroups means that it is the
-	// one that keeps the halts of groups.
-	KnowsConfigs, Watches func(namespace string) bool
-	// KnowsMounts reports whether all mounts of a namespace have been listed, or are not watched.
-	KnowsMounts     func(namespace string) bool
-	KnowsAllConfigs func() bool
-	HasGroups       bool
-	Changed         run.Signal // there is something to write
-	Refused         run.Signal
+	Scope
+	Changed run.Signal // there is something to write
+	Refused run.Signal
 
 	// hasTakenIn means that the halts of former leaders were taken in. hasRead means that the ConfigMap was read, and
 	// written if it had to be: written are the entries of the halts that it had last, by the ids of the halts, and uid is

@@ -85,7 +85,7 @@ func TestWhatKeepsChangingIsReportedWithItsWriters(t *testing.T) {
 // allHolds returns all constants of the type Hold, as the source of the catalog declares them.
 func allHolds(t *testing.T) []workload.Hold {
 	t.Helper()
-	file, err := parser.ParseFile(token.NewFileSet(), "../../catalog/workload/hold.go", nil, parser.SkipObjectResolution)
+	file, err := parser.ParseFile(token.NewFileSet(), "../../catalog/workload/object.go", nil, parser.SkipObjectResolution)
 	if err != nil {
 		t.Fatal(err)
 	}
