@@ -16,7 +16,10 @@ const (
 
 // evictedAt returns when a restart by eviction began, if a trusted basis says that it did; otherwise 0.
 func (b *stored) evictedAt(owned *annotation.Ownership) uint32 {
-	if b.Evict == EvictNow {
+	switch b.Evict {
+	case "": // as in nearly all
+		return 0
+	case EvictNow:
 		return names.UnixSeconds(owned.WroteAt(annotation.BasisAnnotation))
 	}
 	at, err := time.Parse(evictLayout, b.Evict)

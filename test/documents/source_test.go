@@ -56,6 +56,23 @@ func eventTable(t *testing.T, dirs []string) string {
 	return table("Reason | Type | When", rows)
 }
 
+// docs/events.md would lack a reason that is anywhere else.
+func TestTheReasonsOfTheControllersEventsAreInOnePackage(t *testing.T) {
+	for _, path := range packagesOfTheProgram(t) {
+		dir, isOurs := strings.CutPrefix(path, module+"/controller")
+		if !isOurs || dir == "/events" {
+			continue
+		}
+		eachParsed(t, "controller"+dir, func(file string, parsed *ast.File) {
+			for name, reason := range reasonsIn(parsed) {
+				if camelCase.MatchString(reason.text) {
+					t.Errorf("%s: %s belongs in controller/events", file, name)
+				}
+			}
+		})
+	}
+}
+
 // reason is a constant, the reason of Events or of something else, with the comment on it.
 type reason struct{ text, comment string }
 
