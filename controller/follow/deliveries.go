@@ -319,8 +319,7 @@ func (d *Deliveries) missing(w *workload.Workload, decision *decide.Decision) st
 }
 
 // ListingShare limits the share of the time that listing pods takes: the pause after a list is this many times as long as the list.
-const // ListingShare limits the share of the time that listing pods takes: the pause after a list is this many times as long as the list.
-ListingShare = 10
+const ListingShare = 10
 
 // evidenceOf returns what a pod showed.
 func evidenceOf(seen *delivery.Sight) gate.Evidence {

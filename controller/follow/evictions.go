@@ -79,14 +79,13 @@ type EvictionReason string
 
 const (
 	// WaitsForPods means that the last pod has not been replaced.
-	WaitsForPods EvictionReason = "pods" // the last pod has not been replaced
+	WaitsForPods EvictionReason = "pods"
 	// WaitsForPerson means that people hold the restart, or that its content is halted.
-	WaitsForPerson EvictionReason = "held" // people hold the restart, or its content is halted
+	WaitsForPerson EvictionReason = "held"
 	// WaitsForBudget means that a PodDisruptionBudget refuses.
-	WaitsForBudget EvictionReason = "disruption-budget" // a PodDisruptionBudget refuses
+	WaitsForBudget EvictionReason = "disruption-budget"
 	// WaitsForError means that an eviction failed.
-	WaitsForError EvictionReason = "error" // an eviction failed
-
+	WaitsForError EvictionReason = "error"
 )
 
 var evictionReasons = []EvictionReason{WaitsForPods, WaitsForPerson, WaitsForBudget, WaitsForError}

@@ -137,9 +137,9 @@ func (b *Backlogs) TakeEnded(ref names.WorkloadRef, answer gate.Reason) (told Re
 	return told, true
 }
 
-// Backlogs holds the backlogs of all workloads. It serves only logs, Events and metrics:
-// each decision is made from the catalog. Its methods may be called by several goroutines
-// at once.
+// Backlogs holds the backlogs of all workloads. What to do is decided from the catalog; the backlogs say
+// when to ask again, whom evictions wait for, and what logs, Events and metrics show. Its methods may be
+// called by several goroutines at once.
 type Backlogs struct {
 	mu      sync.Mutex
 	Waiting map[names.WorkloadRef]Backlog

@@ -16,7 +16,7 @@ import (
 // workload.
 type ObservedChange struct {
 	Workload names.WorkloadRef
-	// Subject is the catalog.ConfigRef or catalog.WorkloadRef that changed; the change goes
+	// Subject is the [names.ConfigRef] or [names.WorkloadRef] that changed; the change goes
 	// by its name.
 	Subject fmt.Stringer
 	// Since is when the change was first observed, without those whose grace period was over when the next one came. The

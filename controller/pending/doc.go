@@ -1,5 +1,5 @@
-// Package pending knows what is not done yet: changes in their grace period, and what each workload waits for. None of
-// that decides anything: decisions are made from the catalog.
+// Package pending knows what is not done yet: changes in their grace period, and what each workload waits for. What
+// to do is decided from the catalog; this says when to ask again, and what people see.
 //
 // # Changes
 //

@@ -167,7 +167,7 @@ type Load struct {
 	Queued, Slow int                      // workloads
 	Waits        map[string]time.Duration // how long the most overdue workload of each namespace has waited
 	Slowed       []series.Sample          // workloads by the config that slows them down
-	Exposed      []series.Sample          // workloads by "namespace/reason"; see exposures
+	Exposed      []series.Sample          // workloads by "namespace/reason"; see [pending.Backlogs.Exposed]
 }
 
 // Load returns what waits at the given time, which must be the present.

@@ -116,7 +116,7 @@ func TestAnObjectThatMakesAReductionPanicIsLeftAloneUntilItChanges(t *testing.T)
 		_ = s.Update(object)
 	}
 	s.require(t, []string{"observe a@1", "observe c@3"}, []string{"b@2"}, oneLeftAlone+"b")
-	if !strings.Contains(s.log.String(), "seam_test.go") {
+	if !strings.Contains(s.log.String(), "guarded_test.go") {
 		t.Errorf("the log does not show where it happened:\n%s", s.log)
 	}
 	_ = s.Update(poisoned("b", "4"))
