@@ -13,7 +13,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/evict"
@@ -26,6 +25,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/judge"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/run"
@@ -41,7 +41,7 @@ type Controller struct {
 	options    Options
 	catalog    *catalog.Catalog
 	role       *run.Role
-	optIns     *counting.OptIns
+	optIns     *optedin.OptIns
 	keys       *store.Keys
 	events     record.EventBroadcaster
 	watches    *intake.Watches
@@ -105,7 +105,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	metrics, rows := metrics.New(), append(slices.Clone(kinds.WorkloadKinds), to.custom...)
 	metrics.StartKindsAtZero(to.custom)
 	core, apps := to.clients.Core.RESTClient(), to.clients.Apps.RESTClient()
-	watches, optIns := new(intake.Watches), counting.NewOptIns(options.OptIns, options.Namespaces)
+	watches, optIns := new(intake.Watches), optedin.NewOptIns(options.OptIns, options.Namespaces)
 	pods := kinds.PodReader{Apps: to.following.Apps.RESTClient(), Core: to.following.Core.RESTClient(), Kinds: to.custom, Events: to.recorder}
 
 	changes, backlogs, journal, queue := pending.NewChangeQueue(), pending.NewBacklogs(), restart.NewJournal(), restart.NewQueue()
@@ -161,7 +161,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	}
 
 	taking := &intake.Intake{
-		Catalog: known, OptIns: optIns, Mistakes: mistakes, Unusable: counting.NewUnusable(optIns, role, to.recorder, log), Changes: changes,
+		Catalog: known, OptIns: optIns, Mistakes: mistakes, Unusable: optedin.NewUnusable(optIns, role, to.recorder, log), Changes: changes,
 		Gate: gate, Restarter: restarter, Deliveries: deliveries, Evictions: evictions, Unjudged: unjudged, HaltsChanged: haltsChanged,
 		Quarantine: left, Metrics: metrics, Events: to.recorder, Log: log, Role: role, Grace: options.GracePeriod,
 	}

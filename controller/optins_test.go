@@ -20,10 +20,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/controller/controllertest"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 )
 
 // ruled returns a world whose controller leads and has rules about which workloads count.
@@ -346,7 +346,7 @@ func TestANewLeaderCountsTheEditsSinceTheRulesAppliedToTheFormerOne(t *testing.T
 			}}
 			list(w, "configmaps", map[string]*corev1.ConfigMap{"a/c": edited})
 			w.runsPlain("a/web", "")
-			former := counting.NewOptIns(test.noted, nil)
+			former := optedin.NewOptIns(test.noted, nil)
 			former.Since = time.Now().Add(-test.since)
 			server := &objecttest.HaltServer{}
 			w.controller.halts.Store = controllertest.StoreOf(t, server)
@@ -360,13 +360,13 @@ func TestANewLeaderCountsTheEditsSinceTheRulesAppliedToTheFormerOne(t *testing.T
 }
 
 func TestRulesAreNotedOnceForEachSetOfNamespaces(t *testing.T) {
-	o := counting.NewOptIns(optin.Rules{ByDefault: true}, nil)
-	other := counting.NewOptIns(optin.Rules{ByNamespace: true}, []string{"a"})
+	o := optedin.NewOptIns(optin.Rules{ByDefault: true}, nil)
+	other := optedin.NewOptIns(optin.Rules{ByNamespace: true}, []string{"a"})
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "halts"}}
 	if !o.NoteOn(object) || o.NoteOn(object) || !other.NoteOn(object) || other.NoteOn(object) || o.NoteOn(object) {
 		t.Fatalf("they were not noted once each: %q", object.Annotations)
 	}
-	off := counting.NewOptIns(optin.Rules{}, nil)
+	off := optedin.NewOptIns(optin.Rules{}, nil)
 	if !off.NoteOn(object) || off.NoteOn(object) || other.NoteOn(object) {
 		t.Errorf("turning off did not remove the one note: %q", object.Annotations)
 	}

@@ -13,8 +13,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/controller/controllertest"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 )
 
 // Workloads and configs with the annotations of other tools, and nothing of ours.
@@ -199,7 +199,7 @@ func TestANewLeaderKnowsSinceWhenTheFormerOneUnderstoodAnotherTool(t *testing.T)
 	if got := w.decidedFor(t, "a/web", started); got != decide.RecordOnly {
 		t.Fatalf("decided to %s before it knew", got)
 	}
-	former := counting.NewOptIns(understands(optin.Reloader), nil)
+	former := optedin.NewOptIns(understands(optin.Reloader), nil)
 	former.Since = time.Now().Add(-time.Hour)
 	server := &objecttest.HaltServer{}
 	w.controller.halts.Store = controllertest.StoreOf(t, server)

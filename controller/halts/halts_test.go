@@ -10,10 +10,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 )
@@ -27,7 +27,7 @@ func halting(t *testing.T) (*Keeper, func(namespace, name string) string) {
 		Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler),
 	})
 	k := &Keeper{
-		OptIns: counting.NewOptIns(optin.Rules{}, nil),
+		OptIns: optedin.NewOptIns(optin.Rules{}, nil),
 		Gate:   g, Log: slog.New(slog.DiscardHandler), Restarter: restart.NewRestarter(restart.Parts{Backlogs: pending.NewBacklogs()}, nil), Mistakes: &intake.Mistakes{},
 		Scope: Scope{Watches: func(namespace string) bool { return namespace != "elsewhere" }},
 	}

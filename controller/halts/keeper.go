@@ -15,7 +15,6 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/follow"
@@ -23,6 +22,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/intake"
 	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/store"
@@ -56,7 +56,7 @@ type Scope struct {
 // people write there: a halt that they remove is resumed.
 type Keeper struct {
 	Store      *store.Halts
-	OptIns     *counting.OptIns
+	OptIns     *optedin.OptIns
 	Gate       *gatekeeper.Gatekeeper
 	Deliveries *follow.Deliveries
 	Restarter  *restart.Restarter

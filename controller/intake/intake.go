@@ -7,10 +7,10 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/run"
@@ -20,9 +20,9 @@ import (
 // Intake takes in what the watches show: it lets the catalog know, queues the changes, and drops what waits for what is gone.
 type Intake struct {
 	Catalog      *catalog.Catalog
-	OptIns       *counting.OptIns
+	OptIns       *optedin.OptIns
 	Mistakes     *Mistakes
-	Unusable     *counting.Unusable
+	Unusable     *optedin.Unusable
 	Changes      *pending.ChangeQueue
 	Gate         *gatekeeper.Gatekeeper
 	Restarter    *restart.Restarter

@@ -15,11 +15,11 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/controller/controllertest"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/metrics"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
@@ -108,7 +108,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	known := catalog.New()
 	return restart.NewRestarter(restart.Parts{
 		Catalog: known, Deliveries: controllertest.Followed(known), Evictions: follow.NewEvictions(catalog.New()), Gate: controllertest.OpenGate(known), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Events: recorder,
-		Queue: restart.NewQueue(), OptIns: counting.NewOptIns(optin.Rules{}, nil), Workloads: restart.WorkloadWriter{Apps: clients.Apps.RESTClient(), Rules: &optin.Rules{}},
+		Queue: restart.NewQueue(), OptIns: optedin.NewOptIns(optin.Rules{}, nil), Workloads: restart.WorkloadWriter{Apps: clients.Apps.RESTClient(), Rules: &optin.Rules{}},
 		Quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		Log:        slog.New(slog.NewTextHandler(log, nil)), KnowsConfigs: func(string) bool { return true },
 	}, nil)

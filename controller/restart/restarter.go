@@ -16,12 +16,12 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/store"
@@ -38,7 +38,7 @@ const workers = 8
 // Parts are what a restarter works with, and how.
 type Parts struct {
 	Catalog    *catalog.Catalog
-	OptIns     *counting.OptIns
+	OptIns     *optedin.OptIns
 	Changes    *pending.ChangeQueue
 	Pods       kinds.PodReader
 	Workloads  WorkloadWriter

@@ -5,13 +5,13 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/intake"
 	"kubernetes-deployment-restart-controller/controller/judge"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/run"
@@ -25,10 +25,10 @@ type Board struct {
 	Catalog    *catalog.Catalog
 	Kinds      []*kinds.WorkloadKind
 	Custom     kinds.Custom
-	OptIns     *counting.OptIns
+	OptIns     *optedin.OptIns
 	Watching   *intake.Watches
 	Mistakes   *intake.Mistakes
-	Unusable   *counting.Unusable
+	Unusable   *optedin.Unusable
 	Absences   *judge.Absences
 	Resting    *judge.Resting
 	Changes    *pending.ChangeQueue

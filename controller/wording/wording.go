@@ -244,7 +244,7 @@ func RemedyFor(w *workload.Workload) string {
 }
 
 // MaxReferencesOfNamespace is how often the workloads of a namespace may refer to configs together, those apart that do
-// so [counting.LittleSize] times at most. Anyone may create many workloads, each with as many references as one may have. Above
+// so [optedin.LittleSize] times at most. Anyone may create many workloads, each with as many references as one may have. Above
 // the limit, those with the most references are left alone.
 const MaxReferencesOfNamespace = 100_000
 

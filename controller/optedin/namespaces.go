@@ -1,4 +1,4 @@
-package counting
+package optedin
 
 import (
 	"log/slog"

@@ -7,8 +7,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
-	"kubernetes-deployment-restart-controller/controller/counting"
 	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/optedin"
 	"kubernetes-deployment-restart-controller/controller/wording"
 )
 
@@ -64,7 +64,7 @@ func (in *Intake) sharingListed(before map[names.ConfigRef][]names.ConfigRef, co
 // Buffer notes that a workload is kept until its list is complete. Only then is it clear which workloads of a namespace
 // are left alone, so of those that do not fit by then little is kept: they are read again if they do fit.
 func (w *ResourceWatch) Buffer(reduced *kinds.WorkloadObservation) {
-	if reduced.Size <= counting.LittleSize {
+	if reduced.Size <= optedin.LittleSize {
 		return
 	}
 	if w.buffered[reduced.Ref.Namespace] += reduced.Size; w.buffered[reduced.Ref.Namespace] > wording.MaxReferencesOfNamespace {
@@ -73,7 +73,7 @@ func (w *ResourceWatch) Buffer(reduced *kinds.WorkloadObservation) {
 }
 
 // sharesChanged leaves workloads alone whose namespace has too many references now, and decides about those again that are
-// left alone no longer. The caller holds the lock of [counting.OptIns].
+// left alone no longer. The caller holds the lock of [optedin.OptIns].
 func (in *Intake) sharesChanged(leave, readmit []names.WorkloadRef) {
 	for _, ref := range leave {
 		if w := in.OptIns.Candidate(ref); w != nil {
