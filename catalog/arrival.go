@@ -11,10 +11,7 @@ import (
 // take takes in a config that has arrived, and reports whether it is news to a workload.
 func (c *Catalog) take(a *content.Arrival) (news bool) {
 	c.arrive(a)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	return c.putConfig(a)
+	return c.step(func() bool { return c.putConfig(a) })
 }
 
 // arrive compares a config with what the catalog knows about it. Callers must not hold the lock.

@@ -54,13 +54,11 @@ func (c *Catalog) ForgetConfig(ref names.ConfigRef, at time.Time) {
 // the workload needs a decision: it is new, its template, its grace period or its policy changed, a
 // restart was reverted, or it got another record that is not trusted. A trusted record is our own.
 func (c *Catalog) ObserveWorkload(w workload.Workload) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	if known := c.workload(w.Ref); known != nil && !workload.IsLaterVersion(w.ResourceVersion, known.ResourceVersion) {
-		return false
-	}
-	return c.putWorkload(&w, c.moment, c.moment)
+	return c.step(func() bool {
+		known := c.workload(w.Ref)
+		isNewer := known == nil || workload.IsLaterVersion(w.ResourceVersion, known.ResourceVersion)
+		return isNewer && c.putWorkload(&w, c.moment, c.moment)
+	})
 }
 
 // LeaveAlone takes in that the workloads of a namespace have too many references together, so that this one is left

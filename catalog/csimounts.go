@@ -82,14 +82,13 @@ func (l *Lookup) referencedClasses(namespace string) (classes []names.ConfigRef)
 }
 
 func (c *Catalog) takeListedMount(m content.Mount, at time.Time, first bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.moment++
-	moment := c.moment
-	if first {
-		moment = 0
-	}
-	return c.putMount(m, at, true, moment)
+	return c.step(func() bool {
+		moment := c.moment
+		if first {
+			moment = 0
+		}
+		return c.putMount(m, at, true, moment)
+	})
 }
 
 // putMount takes in a mount and reports whether that is news to a workload. The moment is 0 for what no watch showed.

@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/catalog/catalogtest"
 	"kubernetes-deployment-restart-controller/catalog/content"
@@ -15,12 +14,6 @@ import (
 
 var classDB = names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "ns", Name: "db"}
 
-// mountIn is what a pod has mounted of the class db since noon.
-func mountIn(pod types.UID, versions ...string) content.Mount {
-	meta := objecttest.StatusMeta(pod)
-	return content.NewMount(&meta, "db", catalogtest.VersionsOf(versions))
-}
-
 func listMounts(c *Catalog, seconds float64, first bool, mounts ...content.Mount) {
 	c.ListMounts("", objecttest.ListOf(mounts...), objecttest.NoonPlus(seconds), first, func(names.ConfigRef) {})
 }
@@ -29,7 +22,7 @@ func listMounts(c *Catalog, seconds float64, first bool, mounts ...content.Mount
 func withMounts() *Catalog {
 	c := New()
 	c.SetKey(catalogtest.TestKey)
-	listMounts(c, 1, true, mountIn("a", "v1"))
+	listMounts(c, 1, true, catalogtest.MountIn("a", "v1"))
 	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.Mounts(corev1.VolumeMount{Name: "v"}), catalogtest.VolumeOfClass("db"))))
 	return c
 }
@@ -37,7 +30,7 @@ func withMounts() *Catalog {
 // Otherwise a slow start would count workloads that still have the earlier versions.
 func TestOnlyWorkloadsThatRestartedForARotationRunWithIt(t *testing.T) {
 	c := withMounts()
-	c.ObserveMount(mountIn("a", "v2"), objecttest.NoonPlus(100))
+	c.ObserveMount(catalogtest.MountIn("a", "v2"), objecttest.NoonPlus(100))
 	rotated := newSpread(c.Config(classDB), c.Sequence(), catalogtest.TestKey, new(content.WholeChecksums))
 	w := *c.Workload(objecttest.DeploymentRef("web"))
 	if rotated.hasReached(&w) {
@@ -54,9 +47,9 @@ func TestOnlyWorkloadsThatRestartedForARotationRunWithIt(t *testing.T) {
 
 func TestNothingIsKeptOfMountsAndClassesThatAreGone(t *testing.T) {
 	c := withMounts()
-	c.ObserveMount(mountIn("a", "v2"), objecttest.NoonPlus(100))
-	c.ObserveMount(mountIn("b", "v2"), objecttest.NoonPlus(101))
-	c.ForgetMount(mountIn("a", "v2"))
+	c.ObserveMount(catalogtest.MountIn("a", "v2"), objecttest.NoonPlus(100))
+	c.ObserveMount(catalogtest.MountIn("b", "v2"), objecttest.NoonPlus(101))
+	c.ForgetMount(catalogtest.MountIn("a", "v2"))
 	listMounts(c, 200, false)
 	if !c.HasConfig(classDB) {
 		t.Error("the class is gone, although a workload references it")
@@ -65,8 +58,8 @@ func TestNothingIsKeptOfMountsAndClassesThatAreGone(t *testing.T) {
 	if m := c.mounts; c.configs.Len()+len(m.byName)+len(m.byClass)+len(m.readSince) != 0 {
 		t.Errorf("%d configs are left, and %v", c.configs.Len(), m)
 	}
-	c.ObserveMount(mountIn("a", "v1"), objecttest.NoonPlus(300))
-	c.ForgetMount(mountIn("a", "v1"))
+	c.ObserveMount(catalogtest.MountIn("a", "v1"), objecttest.NoonPlus(300))
+	c.ForgetMount(catalogtest.MountIn("a", "v1"))
 	if configs, _ := c.Size(); configs != 0 {
 		t.Errorf("%d configs are left", configs)
 	}

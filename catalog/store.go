@@ -5,13 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/internal/counts"
-
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/index"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/internal/counts"
 )
 
 // store is what a catalog keeps: the values, and the tables that find them. It has no lock; a [Catalog] does.

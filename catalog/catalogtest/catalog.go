@@ -10,7 +10,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
+	"k8s.io/apimachinery/pkg/types"
 	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
@@ -145,4 +145,10 @@ func ReadsConfigs(n, first int) workload.Workload {
 		w.References = append(w.References, template.Reference{Config: objecttest.ConfigMapRef(fmt.Sprintf("config-%06d", first+i)), Channel: template.Volume})
 	}
 	return w
+}
+
+// MountIn is what a pod has mounted of the class db since noon.
+func MountIn(pod types.UID, versions ...string) content.Mount {
+	meta := objecttest.StatusMeta(pod)
+	return content.NewMount(&meta, "db", VersionsOf(versions))
 }

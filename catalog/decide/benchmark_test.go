@@ -168,13 +168,13 @@ func BenchmarkDecideOnAClassOf10000RotatedPods(b *testing.B) {
 	s.catalog.SetKey(catalogtest.TestKey)
 	var before []content.Mount
 	for i := range 10_000 {
-		before = append(before, mountIn(types.UID(fmt.Sprint("pod-", i)), "v1"))
+		before = append(before, catalogtest.MountIn(types.UID(fmt.Sprint("pod-", i)), "v1"))
 	}
 	s.listMounts(1, before...)
 	s.catalog.ObserveWorkload(s.reduced())
 	s.recorded(2)
 	for i := range before {
-		s.mounted(mountIn(before[i].Pod, "v2"), 3)
+		s.mounted(catalogtest.MountIn(before[i].Pod, "v2"), 3)
 	}
 	pods := []Pod{{UID: "own", Created: objecttest.Noon, Started: []Start{{Container: "main", At: objecttest.Noon}}}}
 	ref := s.reduced().Ref

@@ -25,12 +25,6 @@ func classRef(name string) names.ConfigRef {
 	return names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "ns", Name: name}
 }
 
-// mountIn is what a pod has mounted since noon.
-func mountIn(pod types.UID, versions ...string) content.Mount {
-	meta := objecttest.StatusMeta(pod)
-	return content.NewMount(&meta, "db", catalogtest.VersionsOf(versions))
-}
-
 // rotatedIn is what a pod has mounted since noon, and what was rotated some seconds later.
 func rotatedIn(pod types.UID, seconds float64, versions ...string) content.Mount {
 	meta := objecttest.StatusMeta(pod)
@@ -43,7 +37,7 @@ func rotatedIn(pod types.UID, seconds float64, versions ...string) content.Mount
 func beginMounted() *story {
 	s := begin(objecttest.Deployment(objecttest.Mounts(corev1.VolumeMount{Name: "v"}), catalogtest.VolumeOfClass("db")))
 	s.catalog.SetKey(catalogtest.TestKey)
-	s.listMounts(1, mountIn("a", "v1"))
+	s.listMounts(1, catalogtest.MountIn("a", "v1"))
 	s.catalog.ObserveWorkload(s.reduced())
 	s.recorded(2)
 	return s
@@ -93,7 +87,7 @@ func (s *story) requireOutcome(t *testing.T, want Outcome, pods ...Pod) {
 func TestFilesThatAreRotatedInARunningPodRestartItsWorkload(t *testing.T) {
 	s := beginMounted()
 	s.requireOutcome(t, Keep, startedIn("a", 1))
-	if !s.mounted(mountIn("a", "v2"), 100) {
+	if !s.mounted(catalogtest.MountIn("a", "v2"), 100) {
 		t.Error("the rotation is no news")
 	}
 	decision := s.outcome(startedIn("a", 1))
@@ -112,28 +106,30 @@ func TestWhatIsNoRotation(t *testing.T) {
 	again := objecttest.StatusMeta("a")
 	again.OwnerReferences[0].UID, again.Generation, again.ManagedFields[0].Time = "a2", 2, objecttest.Stamp(objecttest.NoonPlus(100))
 	for name, show := range map[string]func(s *story) bool{
-		"a new pod with newer versions": func(s *story) bool { return s.mounted(mountIn("b", "v2", "w1"), 100) },
-		"a pod that is gone":            func(s *story) bool { s.catalog.ForgetMount(mountIn("a")); return false },
+		"a new pod with newer versions": func(s *story) bool { return s.mounted(catalogtest.MountIn("b", "v2", "w1"), 100) },
+		"a pod that is gone":            func(s *story) bool { s.catalog.ForgetMount(catalogtest.MountIn("a")); return false },
 		"another order": func(s *story) bool {
 			objects := catalogtest.VersionsOf([]string{"v1", "w1"})
 			objects[0], objects[1] = objects[1], objects[0]
 			return s.mounted(content.NewMount(&reversed, "db", objects), 100)
 		},
-		"a status without objects": func(s *story) bool { return s.mounted(mountIn("a"), 100) || s.mounted(mountIn("a", "v1", "w1"), 101) },
+		"a status without objects": func(s *story) bool {
+			return s.mounted(catalogtest.MountIn("a"), 100) || s.mounted(catalogtest.MountIn("a", "v1", "w1"), 101)
+		},
 		"a pod of the same name": func(s *story) bool {
 			return s.mounted(content.NewMount(&again, "db", catalogtest.VersionsOf([]string{"v2"})), 100)
 		},
-		"a list that shows the same":               func(s *story) bool { return len(s.listMounts(100, mountIn("a", "v1", "w1"))) > 0 },
+		"a list that shows the same":               func(s *story) bool { return len(s.listMounts(100, catalogtest.MountIn("a", "v1", "w1"))) > 0 },
 		"a list without the pod":                   func(s *story) bool { return len(s.listMounts(100)) > 0 },
 		"a write that changes something else":      func(s *story) bool { return s.mounted(rotatedIn("a", 100, "v1", "w1"), 100) },
-		"a status that no longer says whose it is": func(s *story) bool { m := mountIn("a", "v2"); m.Pod = ""; return s.mounted(m, 100) },
+		"a status that no longer says whose it is": func(s *story) bool { m := catalogtest.MountIn("a", "v2"); m.Pod = ""; return s.mounted(m, 100) },
 		"a status of the same name of another class": func(s *story) bool {
 			return s.mounted(content.NewMount(&reversed, "other", catalogtest.VersionsOf([]string{"v2"})), 100)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(objecttest.Deployment(objecttest.Mounts(corev1.VolumeMount{Name: "v"}), catalogtest.VolumeOfClass("db")))
-			s.listMounts(1, mountIn("a", "v1", "w1"))
+			s.listMounts(1, catalogtest.MountIn("a", "v1", "w1"))
 			s.catalog.ObserveWorkload(s.reduced())
 			s.recorded(2)
 			if show(s) {
@@ -146,8 +142,8 @@ func TestWhatIsNoRotation(t *testing.T) {
 
 func TestVersionsThatComeBackAreThoseThatThePodHas(t *testing.T) {
 	s := beginMounted()
-	s.mounted(mountIn("a", "v2"), 100)
-	if !s.mounted(mountIn("a", "v1"), 101) {
+	s.mounted(catalogtest.MountIn("a", "v2"), 100)
+	if !s.mounted(catalogtest.MountIn("a", "v1"), 101) {
 		t.Error("their return is no news")
 	}
 	s.requireOutcome(t, Keep, startedIn("a", 1))
@@ -155,9 +151,9 @@ func TestVersionsThatComeBackAreThoseThatThePodHas(t *testing.T) {
 
 func TestAContainerThatStartedBeforeTheVersionsCameBackHasTheOthers(t *testing.T) {
 	s := beginMounted()
-	s.mounted(mountIn("a", "v2"), 100)
-	s.mounted(mountIn("a", "v3"), 200)
-	s.mounted(mountIn("a", "v1"), 300)
+	s.mounted(catalogtest.MountIn("a", "v2"), 100)
+	s.mounted(catalogtest.MountIn("a", "v3"), 200)
+	s.mounted(catalogtest.MountIn("a", "v1"), 300)
 	inPlace := func(seconds float64) Pod {
 		pod := startedIn("a", 1)
 		pod.Started = append(pod.Started, Start{names.EveryContainer, objecttest.NoonPlus(seconds)})
@@ -168,10 +164,10 @@ func TestAContainerThatStartedBeforeTheVersionsCameBackHasTheOthers(t *testing.T
 		s.requireOutcome(t, want, startedIn("a", seconds))
 	}
 	s.requireOutcome(t, Keep, startedIn("b", 150))
-	s.mounted(mountIn("a", "v2"), 400)
+	s.mounted(catalogtest.MountIn("a", "v2"), 400)
 	s.requireOutcome(t, Restart, startedIn("a", 350))
 	s.requireOutcome(t, Keep, startedIn("a", 450))
-	s.mounted(mountIn("a", "v1"), 500)
+	s.mounted(catalogtest.MountIn("a", "v1"), 500)
 	s.requireOutcome(t, Restart, inPlace(450))
 	s.requireOutcome(t, Keep, inPlace(350))
 }
@@ -196,7 +192,7 @@ func TestTurningItOnOnlyRecords(t *testing.T) {
 	s.requireOutcome(t, RecordOnly, startedIn("a", 1))
 	s.recorded(102)
 	s.requireOutcome(t, Keep, startedIn("a", 1))
-	s.mounted(mountIn("a", "v3"), 103)
+	s.mounted(catalogtest.MountIn("a", "v3"), 103)
 	s.requireOutcome(t, Restart, startedIn("a", 1))
 }
 
@@ -231,7 +227,7 @@ func TestAnotherProcessFindsRotationsThatNobodySaw(t *testing.T) {
 	s.requireOutcome(t, Restart, startedIn("a", 1))
 	s.requireOutcome(t, Keep, startedIn("b", 150)) // after the restart
 	s.requireOutcome(t, Keep, startedIn("a", 101)) // the driver wrote the status as it mounted the volume
-	s.isReplaced(200, mountIn("a", "v2"))
+	s.isReplaced(200, catalogtest.MountIn("a", "v2"))
 	s.requireOutcome(t, Keep, startedIn("a", 1))
 	labeled := objecttest.StatusMeta("a")
 	labeled.ManagedFields[0].Time = objecttest.Stamp(objecttest.NoonPlus(100))
@@ -274,7 +270,7 @@ func TestWithoutAListRecordsKeepSinceWhenRotationsMatter(t *testing.T) {
 
 func TestARotationOutlastsTheRemovalOfTheRecord(t *testing.T) {
 	for name, rotate := range map[string]func(s *story){
-		"that a watch showed":     func(s *story) { s.mounted(mountIn("a", "v2"), 100) },
+		"that a watch showed":     func(s *story) { s.mounted(catalogtest.MountIn("a", "v2"), 100) },
 		"that nobody saw":         func(s *story) { s.isReplaced(200, rotatedIn("a", 100, "v2")) },
 		"that a later list shows": func(s *story) { s.listMounts(200, rotatedIn("a", 100, "v2")) },
 	} {
@@ -317,11 +313,11 @@ func TestARotationFromBeforeTheOptInDoesNotCountWithoutATrustedRecord(t *testing
 // The driver rotates the same versions into one pod after the other.
 func TestARotationOfManyPodsIsOneContentOfTheClass(t *testing.T) {
 	s := beginMounted()
-	s.mounted(mountIn("b", "v1"), 3)
+	s.mounted(catalogtest.MountIn("b", "v1"), 3)
 	before := s.catalog.ContentID(classRef("db"), nil)
-	s.mounted(mountIn("a", "v2"), 100)
+	s.mounted(catalogtest.MountIn("a", "v2"), 100)
 	rotated, edits := s.catalog.ContentID(classRef("db"), nil), s.catalog.Config(classRef("db")).Edits
-	if !s.mounted(mountIn("b", "v2"), 160) {
+	if !s.mounted(catalogtest.MountIn("b", "v2"), 160) {
 		t.Error("the rotation of the second pod is no news")
 	}
 	if again := s.catalog.ContentID(classRef("db"), nil); before == rotated || again != rotated {
@@ -330,7 +326,7 @@ func TestARotationOfManyPodsIsOneContentOfTheClass(t *testing.T) {
 	if diff := cmp.Diff(edits, s.catalog.Config(classRef("db")).Edits, cmp.AllowUnexported(annotation.Edit{})); diff != "" {
 		t.Errorf("there is another edit:\n%s", diff)
 	}
-	if s.mounted(mountIn("c", "v9"), 200); s.catalog.ContentID(classRef("db"), nil) != rotated {
+	if s.mounted(catalogtest.MountIn("c", "v9"), 200); s.catalog.ContentID(classRef("db"), nil) != rotated {
 		t.Error("a new pod changes the content")
 	}
 	s.catalog.SetKey(content.ChecksumKey{})
@@ -342,13 +338,13 @@ func TestARotationOfManyPodsIsOneContentOfTheClass(t *testing.T) {
 // A halt of the content must outlast a takeover.
 func TestAnotherProcessFindsTheSameContentOfTheClass(t *testing.T) {
 	s := beginMounted()
-	s.mounted(mountIn("b", "v1"), 3)
-	s.mounted(mountIn("a", "v2"), 100)
-	s.mounted(mountIn("b", "v3"), 150)
+	s.mounted(catalogtest.MountIn("b", "v1"), 3)
+	s.mounted(catalogtest.MountIn("a", "v2"), 100)
+	s.mounted(catalogtest.MountIn("b", "v3"), 150)
 	want := s.catalog.ContentID(classRef("db"), nil)
 	for _, mounts := range [][]content.Mount{
-		{rotatedIn("a", 100, "v2"), rotatedIn("b", 150, "v3"), mountIn("c", "v4")},
-		{mountIn("c", "v4"), rotatedIn("b", 150, "v3"), rotatedIn("a", 100, "v2")},
+		{rotatedIn("a", 100, "v2"), rotatedIn("b", 150, "v3"), catalogtest.MountIn("c", "v4")},
+		{catalogtest.MountIn("c", "v4"), rotatedIn("b", 150, "v3"), rotatedIn("a", 100, "v2")},
 	} {
 		s.isReplaced(200, mounts...)
 		if got := s.catalog.ContentID(classRef("db"), nil); got != want {
@@ -367,11 +363,11 @@ func TestAForgedTimeInTheRecordOnlyHidesRotations(t *testing.T) {
 // In its first seconds, and in a dry run, a workload has no record.
 func TestARotationThatAWatchShowsCountsWithoutARecord(t *testing.T) {
 	s := begin(objecttest.Deployment(objecttest.Mounts(corev1.VolumeMount{Name: "v"}), catalogtest.VolumeOfClass("db")))
-	s.listMounts(1, mountIn("a", "v1"), mountIn("b", "v1"))
-	s.mounted(mountIn("b", "v2"), 2)
+	s.listMounts(1, catalogtest.MountIn("a", "v1"), catalogtest.MountIn("b", "v1"))
+	s.mounted(catalogtest.MountIn("b", "v2"), 2)
 	s.catalog.ObserveWorkload(s.reduced())
 	s.requireOutcome(t, RecordOnly, startedIn("a", 1), startedIn("b", 1))
-	s.mounted(mountIn("a", "v2"), 10)
+	s.mounted(catalogtest.MountIn("a", "v2"), 10)
 	s.requireOutcome(t, Restart, startedIn("a", 1))
 }
 
@@ -388,10 +384,10 @@ func TestFiltersApplyToClasses(t *testing.T) {
 			s := begin(objecttest.Deployment(objecttest.Mounts(corev1.VolumeMount{Name: "v"}), catalogtest.VolumeOfClass("db")))
 			name, value, _ := strings.Cut(annotation, "=")
 			s.deployment.Annotations[name] = value
-			s.listMounts(1, mountIn("a", "v1"))
+			s.listMounts(1, catalogtest.MountIn("a", "v1"))
 			s.catalog.ObserveWorkload(s.reduced())
 			s.recorded(2)
-			s.mounted(mountIn("a", "v2"), 100)
+			s.mounted(catalogtest.MountIn("a", "v2"), 100)
 			s.requireOutcome(t, want, startedIn("a", 1))
 		})
 	}
@@ -406,7 +402,7 @@ func TestAClassThatCountsAgainRestartsNothing(t *testing.T) {
 	s.deployment.Annotations[annotation.IgnoreAnnotation] = "secretproviderclass/db"
 	s.catalog.ObserveWorkload(s.reduced())
 	s.recorded(10)
-	s.mounted(mountIn("a", "v2"), 100)
+	s.mounted(catalogtest.MountIn("a", "v2"), 100)
 	delete(s.deployment.Annotations, annotation.IgnoreAnnotation)
 	s.catalog.ObserveWorkload(s.reduced())
 	s.requireOutcome(t, RecordOnly, startedIn("a", 1))
@@ -427,21 +423,21 @@ func TestPodsAreJudgedByTheirOwnVersions(t *testing.T) {
 			case 0:
 				delete(first, pod)
 				delete(now, pod)
-				s.catalog.ForgetMount(mountIn(pod))
+				s.catalog.ForgetMount(catalogtest.MountIn(pod))
 			case 1: // a gap, in which one pod was rotated
 				var all []content.Mount
 				if _, found := now[pod]; found {
 					now[pod] = version
 				}
 				for name, version := range now {
-					all = append(all, mountIn(name, version))
+					all = append(all, catalogtest.MountIn(name, version))
 				}
 				s.listMounts(seconds, all...)
 			default:
 				if now[pod] = version; first[pod] == "" {
 					first[pod] = version
 				}
-				s.mounted(mountIn(pod, version), seconds)
+				s.mounted(catalogtest.MountIn(pod, version), seconds)
 			}
 			for _, name := range names {
 				want := Keep

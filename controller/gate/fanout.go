@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/internal/counts"
-
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/internal/counts"
 )
 
 // fanOut counts what the restarts of one fan-out are doing.

@@ -4,9 +4,8 @@ import (
 	"slices"
 	"time"
 
-	"kubernetes-deployment-restart-controller/internal/counts"
-
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/internal/counts"
 )
 
 // Policy determines how restarts are held back.

@@ -5,9 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/internal/counts"
-
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/internal/counts"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
 

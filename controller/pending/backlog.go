@@ -5,11 +5,10 @@ import (
 	"sync"
 	"time"
 
-	"kubernetes-deployment-restart-controller/internal/counts"
-
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/internal/counts"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
 

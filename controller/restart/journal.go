@@ -3,10 +3,9 @@ package restart
 import (
 	"sync"
 
-	"kubernetes-deployment-restart-controller/internal/counts"
-
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/internal/counts"
 )
 
 // Journal remembers what the controller has reported and written for each workload. This
