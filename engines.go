@@ -204,7 +204,7 @@ func statusOf(all engines, candidate *election.Election, missing *permissions.Mi
 		},
 		Workload:  func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) },
 		Config:    func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) },
-		MistakeOn: restarts.MistakeOn,
+		MistakeOn: restarts.Mistakes.OnWorkload,
 	}
 }
 

@@ -38,6 +38,8 @@ import (
 // Controller is the restart controller. It implements prometheus.Collector. It only puts the parts together, starts them and
 // stops them.
 type Controller struct {
+	*show.Board // what it shows
+
 	options    Options
 	catalog    *catalog.Catalog
 	role       *run.Role
@@ -56,7 +58,6 @@ type Controller struct {
 	absences   *judge.Absences
 	staleness  *judge.Staleness
 	intake     *intake.Intake
-	board      *show.Board
 }
 
 // New returns a controller that does nothing until [Controller.Watch] and [Controller.Lead]
@@ -182,7 +183,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 		KeyObject: &keys.Object, Staleness: staleness, Quarantine: left, Metrics: metrics, Role: role,
 	}
 	return &Controller{
-		board: board, options: options, catalog: known, role: role, optIns: optIns, keys: keys, events: to.events, watches: watches,
+		Board: board, options: options, catalog: known, role: role, optIns: optIns, keys: keys, events: to.events, watches: watches,
 		changes: changes, restarter: restarter, deliveries: deliveries, gate: gate, evictor: evictor, halts: halts, reports: reports,
 		exposures: &judge.Exposures{Catalog: known, Pods: pods, Backlogs: backlogs, Quarantine: left, Log: log},
 		absences:  absences, staleness: staleness, intake: taking,

@@ -332,7 +332,7 @@ func TestThePodsOfTheStatusRevisionAreThoseOfThePresentTemplate(t *testing.T) {
 	ref := names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}
 	known := w.controller.catalog.Workload(ref)
 	isPresent := func() map[string]bool {
-		recognizes, err := w.controller.board.Custom.Row(ref.Kind).Revisions.Present(kinds.PodReader{}, t.Context(), known)
+		recognizes, err := w.controller.Board.Custom.Row(ref.Kind).Revisions.Present(kinds.PodReader{}, t.Context(), known)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -143,7 +143,7 @@ func TestARestartAtATimeThatNoClockShowsIsNoRestart(t *testing.T) {
 	if at := follow.RestartedAt(forged); !at.IsZero() {
 		t.Errorf("restarted at %s", at)
 	}
-	if last := w.controller.board.LastRestartOf(forged); last != nil {
+	if last := w.controller.Board.LastRestartOf(forged); last != nil {
 		t.Errorf("its last restart is %+v", last)
 	}
 }

@@ -169,7 +169,7 @@ func (w *world) requireWait(t *testing.T, want time.Duration) {
 // requireSince requires that one workload is in a state, and since when.
 func (w *world) requireSince(t *testing.T, state status.State, since time.Time, atLeast bool) {
 	t.Helper()
-	e := w.controller.board.Explain(objecttest.DeploymentNamed("a/web"), time.Now()).Entry
+	e := w.controller.Board.Explain(objecttest.DeploymentNamed("a/web"), time.Now()).Entry
 	if e.State != state || e.Since.Sub(since).Abs() > time.Second || e.AtLeast != atLeast {
 		t.Errorf("it is %s since %v (at least: %t), want %s since %v (%t)", e.State, e.Since, e.AtLeast, state, since, atLeast)
 	}

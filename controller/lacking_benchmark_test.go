@@ -28,7 +28,7 @@ func BenchmarkOverviewOfLargeWorkloadsThatLackAConfig(b *testing.B) {
 		w.show("deployments", d)
 		ref := objecttest.DeploymentNamed(name)
 		w.controller.absences.Put(ref, "configmap/gone does not exist", w.controller.role.Began)
-		w.controller.board.Resting.Judge(w.controller.catalog.Workload(ref), w.controller.role.Began)
+		w.controller.Board.Resting.Judge(w.controller.catalog.Workload(ref), w.controller.role.Began)
 	}
 	for namespace := range 5 {
 		for i := range store.MaxNotedOf {

@@ -220,7 +220,7 @@ func TestAValueThatCannotBeUsedIsToldLikeAMisspelledName(t *testing.T) {
 			}
 		}
 		explained := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Mistakes
-		if len(explained) != 2 || explained[0] != list.Items[1] || explained[1] != list.Items[0] || *w.controller.MistakeOn("deployment/a/web") != list.Items[1] {
+		if len(explained) != 2 || explained[0] != list.Items[1] || explained[1] != list.Items[0] || *w.controller.Mistakes.OnWorkload("deployment/a/web") != list.Items[1] {
 			t.Errorf("explained as %v", explained)
 		}
 		w.deployments["a/web"].Annotations = map[string]string{annotation.EnabledAnnotation: annotation.Enabled, annotation.WaveAnnotation: "1"}
@@ -302,7 +302,7 @@ func BenchmarkMistakeOnAWorkloadThatIsNotEnabled(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if c.MistakeOn("deployment/a/w-7") == nil {
+		if c.Mistakes.OnWorkload("deployment/a/w-7") == nil {
 			b.Fatal("not found")
 		}
 	}

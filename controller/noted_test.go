@@ -28,7 +28,7 @@ func TestWhatAWorkloadLacksIsSaidHoweverManyLackSomething(t *testing.T) {
 	}
 	for _, name := range names {
 		ref := objecttest.DeploymentNamed(name)
-		if s := w.controller.board.StandingOf(ref); s.By.Text != "configmap/c does not exist" {
+		if s := w.controller.Board.StandingOf(ref); s.By.Text != "configmap/c does not exist" {
 			t.Fatalf("%s: %+v", name, s)
 		}
 	}

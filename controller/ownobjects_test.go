@@ -26,7 +26,7 @@ func TestAConfigMapOfHaltsThatCannotBeReadIsTheFirstThingThatIsTold(t *testing.T
 		w.edited("a/c", "2")
 		pass(5 * time.Second)
 		settle(w)
-		explained := w.controller.board.Explain(objecttest.DeploymentNamed("a/web"), time.Now())
+		explained := w.controller.Board.Explain(objecttest.DeploymentNamed("a/web"), time.Now())
 		const remedy = status.ApplyManifest
 		if text := explained.Text; explained.State != status.Deciding || !strings.HasPrefix(text, failures.ErrHaltsUnknown.Error()+": get configmap own/halts: ") {
 			t.Errorf("it is %s: %s", explained.State, text)
@@ -67,7 +67,7 @@ func TestRestartsThatWaitAMinuteForHaltsBeginWhenItIsSaidThatTheyDo(t *testing.T
 				w.edited("a/c", "2")
 				for second := range 61 {
 					settle(w)
-					gaps, state := w.controller.Gaps("a"), w.controller.board.Explain(objecttest.DeploymentNamed("a/web"), time.Now()).State
+					gaps, state := w.controller.Gaps("a"), w.controller.Board.Explain(objecttest.DeploymentNamed("a/web"), time.Now()).State
 					isOver := second >= 60
 					if hasBegun := len(w.restarted()) > 0; hasBegun != isOver || state == status.Deciding == isOver {
 						t.Fatalf("after %d s, restarts have begun: %t, and the state is %s", second, hasBegun, state)

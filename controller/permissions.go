@@ -60,7 +60,7 @@ func (o *Options) ownPermissions() []apiclient.Permission {
 func (c *Controller) Permissions() []apiclient.Permission {
 	permissions := c.options.ownPermissions()
 	for _, namespace := range apiclient.NamespacesOrAll(c.options.Namespaces) {
-		for _, permission := range c.options.permissions(c.board.Kinds) {
+		for _, permission := range c.options.permissions(c.Board.Kinds) {
 			permission.Namespace = namespace
 			permissions = append(permissions, permission)
 		}

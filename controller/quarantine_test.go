@@ -221,7 +221,7 @@ func TestAWorkloadThatCannotBeJudgedDoesNotCountAsStale(t *testing.T) {
 	c, _, _, _ := newBombedController(t, "", "")
 	bad := seenWorkload("bad", "1")
 	c.intake.ObserveWorkload(bad)
-	c.board.Resting.History = nil // so that judging panics
+	c.Board.Resting.History = nil // so that judging panics
 	if got := c.staleness.Judge(bad.Ref); got != judge.Fresh {
 		t.Errorf("it is judged as %v", got)
 	}

@@ -55,7 +55,7 @@ func TestAWorkloadThatCrashesAfterItsRestartWasDeliveredIsOnThePage(t *testing.T
 	}
 	w.changed("a/one", wholeStatus)
 	w.judged(t)
-	if _, isNoted := w.controller.board.Resting.Unsettled.Find("a", objecttest.DeploymentNamed("a/one")); isNoted {
+	if _, isNoted := w.controller.Board.Resting.Unsettled.Find("a", objecttest.DeploymentNamed("a/one")); isNoted {
 		t.Error("it is kept although all its pods run")
 	}
 }

@@ -41,7 +41,7 @@ func TestAWorkloadOfAnotherToolThatCannotBeRestartedIsReportedIfTheToolIsUnderst
 			w.show(test.object)
 			w.show(strings.Replace(test.object, `"resourceVersion": "5"`, `"resourceVersion": "6"`, 1)) // with another status
 			events, lines := objecttest.EventsOf(w.recorder), strings.Count(log.String(), "cannot restart a workload that is enabled")
-			unusable := w.controller.board.KindsAsked()[0].Unusable
+			unusable := w.controller.Board.KindsAsked()[0].Unusable
 			if len(events) != test.want || lines != test.want || unusable != test.want {
 				t.Errorf("%d lines, %d unusable workloads and the Events %q, want %d each", lines, unusable, events, test.want)
 			}
