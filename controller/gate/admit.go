@@ -2,8 +2,6 @@ package gate
 
 import (
 	"time"
-
-	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // Reason says what a restart waits for. The set is closed, because metrics have it as a label.
@@ -57,60 +55,6 @@ type Answer struct {
 // MayBegin reports whether the restart may begin.
 func (a Answer) MayBegin() bool { return a.Reason == "" }
 
-// Case is a restart that is due, with everything that decides when it may begin.
-type Case struct {
-	// Hold is why people hold the restart, empty if they do not. Halt is the halt that concerns
-	// it, nil if there is none.
-	Hold string
-	Halt *Halt
-	// Missing says what does not exist that the new pods need to start, empty if they can start.
-	Missing string
-	// Closed names the window that does not let it begin until Opens, or never if that is zero; empty if all are open.
-	Closed string
-	Opens  time.Time
-	// Wait is how long the budget of the workload makes it wait.
-	Wait time.Duration
-	// CannotRoll means that the pods do not restart by themselves, so nobody needs to wait.
-	CannotRoll bool
-	// AfterWave means that restarts of an earlier wave are not over.
-	AfterWave bool
-	// Standing is how the workload is before the restart.
-	Standing Standing
-	// FanOuts are the gradual fan-outs that the restart is part of, without itself.
-	FanOuts []Tally
-	// TakesPlace means that the restart counts for the limit. Places are all places, Taken the
-	// places that other restarts hold, and Own those of them in the same namespace.
-	TakesPlace         bool
-	Places, Taken, Own int
-}
-
-// Standing is how a workload is before its restart.
-type Standing uint8
-
-// The standings, in the order in which workloads of a fan-out restart.
-const (
-	// Failed workloads were broken by an earlier content of the fan-out's config, so they show best
-	// whether the present content is right.
-	Failed Standing = iota
-	// Well workloads run with all their pods.
-	Well
-	// Unwell workloads lack pods for other reasons. They prove nothing, and cannot break.
-	Unwell
-)
-
-// Tally is what is known about the other workloads of a fan-out.
-type Tally struct {
-	FanOut FanOut
-	// Proven is how many workloads run with the content.
-	Proven int
-	// InFlight is how many restarts have begun and have neither proven the content nor failed.
-	InFlight int
-	// OwnInFlight are those of them in the same namespace.
-	OwnInFlight int
-	// FailedDue and WellDue count the workloads whose turn is earlier, by their standing.
-	FailedDue, WellDue int
-}
-
 // Admit decides whether a restart may begin.
 func Admit(c *Case, now time.Time) Answer {
 	switch {
@@ -159,11 +103,3 @@ func (t *Tally) slots() int { return max(1, t.Proven) - t.InFlight }
 // hasPlace reports whether a namespace that holds this many places may take one of the free ones. It
 // may not hold more places than are free, so that it cannot keep other namespaces from restarting.
 func hasPlace(free, own int) bool { return free > 0 && own <= free }
-
-// FanOut names a fan-out: the content that one edit of a config made. All keys that changed at the
-// same moment belong to it; an edit of other keys begins another one. The moment is 0 for all edits
-// that no watch showed, such as those from before the process began to watch.
-type FanOut struct {
-	Config names.ConfigRef
-	Moment names.Sequence
-}

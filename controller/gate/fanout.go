@@ -9,6 +9,14 @@ import (
 	"kubernetes-deployment-restart-controller/internal/counts"
 )
 
+// FanOut names a fan-out: the content that one edit of a config made. All keys that changed at the
+// same moment belong to it; an edit of other keys begins another one. The moment is 0 for all edits
+// that no watch showed, such as those from before the process began to watch.
+type FanOut struct {
+	Config names.ConfigRef
+	Moment names.Sequence
+}
+
 // fanOut counts what the restarts of one fan-out are doing.
 type fanOut struct {
 	id      FanOut

@@ -104,3 +104,9 @@ func (l *Ledger) callFanOuts(config names.ConfigRef) {
 		l.callNext(f)
 	}
 }
+
+// expects reports whether a workload is expected to go first for a config.
+func (f *first) expects(ref names.WorkloadRef, config names.ConfigRef) bool {
+	_, isExpected := f.by[ref][config]
+	return isExpected
+}

@@ -7,44 +7,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/catalog/policy"
 )
-
-// HoldEntry is the entry of the ConfigMap of halts that holds all restarts. Only people write it.
-const HoldEntry = "hold"
-
-// Entries are what the ConfigMap of halts says.
-type Entries struct {
-	// Hold is why all restarts are held, empty if they are not.
-	Hold string
-	// Halts are those of all entries that can be read, in no order.
-	Halts []Halt
-	// Unread says why other entries cannot be read, by their names. They have no effect.
-	Unread map[string]string
-}
-
-// ReadEntries reads the ConfigMap of halts.
-func ReadEntries(data map[string]string) Entries {
-	entries := Entries{Unread: make(map[string]string)}
-	for name, text := range data {
-		if name == HoldEntry {
-			entries.Hold = policy.ReasonOf(text)
-			continue
-		}
-		records, err := ParseHaltRecords(text)
-		if err != nil {
-			entries.Unread[name] = err.Error()
-		}
-		for i := range records {
-			if h, ok := records[i].Halt(); ok {
-				entries.Halts = append(entries.Halts, h)
-			} else {
-				entries.Unread[name] = "a halt in it lacks its id, its config or its content"
-			}
-		}
-	}
-	return entries
-}
 
 // ResumeCommand returns the command that ends a halt of a config, or what to do instead.
 func ResumeCommand(config names.ConfigRef, id string) string {

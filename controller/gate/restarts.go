@@ -150,29 +150,3 @@ func (m *member) leave() {
 		}
 	}
 }
-
-// join makes the next restart of a workload wait for the reason of an answer. There is no line for what
-// only time or a person changes.
-func (l *Ledger) join(m *member, answer *Answer) {
-	r := m.next
-	r.waitsFor = uint8(slices.Index(Reasons, answer.Reason))
-	switch answer.Reason {
-	case SlowStart:
-		l.fanOut(answer.FanOut).part(r.workload.Namespace).lines[r.standing].join(r)
-	case Limit:
-		l.places.lineOf(r.workload.Namespace).join(r)
-	case Wave:
-		l.waveOf(r.workload.Namespace).of(m.wave).line.join(r)
-	case Halted:
-		answer.Halt.line.join(r)
-	}
-}
-
-// call tells a restart that waited to ask again.
-func (l *Ledger) call(r *restart) {
-	m := l.members[r.workload]
-	l.count(r.workload.Namespace, m, -1)
-	r.phase = called
-	l.count(r.workload.Namespace, m, +1)
-	l.wake(r.workload)
-}

@@ -1,0 +1,142 @@
+package gate
+
+import (
+	"slices"
+
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+)
+
+const (
+	// maxFailed is how many failed workloads a halt remembers.
+	maxFailed = 3
+	// maxHalts is how many halts a namespace has at most. While it has that many that are active, all its
+	// gradual restarts are halted.
+	maxHalts = 16
+)
+
+// halts holds the halts of all namespaces.
+type halts struct {
+	of map[names.ConfigRef][]*Halt
+	// in holds the same halts by namespace, and full stands for the further ones of a namespace that has
+	// too many.
+	in     map[string]map[*Halt]struct{}
+	full   map[string]*Halt
+	active int
+}
+
+func newHalts() halts {
+	return halts{of: make(map[names.ConfigRef][]*Halt), in: make(map[string]map[*Halt]struct{}), full: make(map[string]*Halt)}
+}
+
+func (h *halts) add(halt *Halt) {
+	namespace := halt.Config.Namespace
+	if h.in[namespace] == nil {
+		h.in[namespace] = make(map[*Halt]struct{})
+	}
+	h.in[namespace][halt] = struct{}{}
+	h.of[halt.Config] = append(h.of[halt.Config], halt)
+}
+
+func (h *halts) remove(halt *Halt) {
+	namespace := halt.Config.Namespace
+	if delete(h.in[namespace], halt); len(h.in[namespace]) == 0 {
+		delete(h.in, namespace)
+	}
+	kept := slices.DeleteFunc(slices.Clone(h.of[halt.Config]), func(other *Halt) bool { return other == halt })
+	if h.of[halt.Config] = kept; len(kept) == 0 {
+		delete(h.of, halt.Config)
+	}
+}
+
+// makeRoom reports whether a namespace may have another halt. It forgets that a person has resumed one,
+// the first, if there are too many otherwise.
+func (h *halts) makeRoom(namespace string) bool {
+	if len(h.in[namespace]) < maxHalts {
+		return true
+	}
+	var oldest *Halt
+	for halt := range h.in[namespace] {
+		if !halt.isActive && (oldest == nil || halt.Resumed.Before(oldest.Resumed)) {
+			oldest = halt
+		}
+	}
+	if oldest == nil {
+		return false
+	}
+	h.remove(oldest)
+	return true
+}
+
+// find returns a halt that stops a restart, nil if there is none. Restarts for configs that are not
+// gradual are never stopped.
+func (h *halts) find(causes []Cause) *Halt {
+	for i := range causes {
+		cause := &causes[i]
+		if !cause.IsGradual {
+			continue
+		}
+		for _, halt := range h.of[cause.Config] {
+			if halt.isActive && halt.concerns(cause) {
+				return halt
+			}
+		}
+		if halt := h.withContent(cause.Group, cause.Content); halt != nil && halt.isActive {
+			return halt
+		}
+		if namespace := cause.Config.Namespace; h.isFull(namespace) {
+			return h.fullOf(namespace)
+		}
+	}
+	return nil
+}
+
+// isFull reports whether a namespace has so many active halts that no more would be remembered.
+func (h *halts) isFull(namespace string) bool {
+	active := 0
+	for halt := range h.in[namespace] {
+		if halt.isActive {
+			active++
+		}
+	}
+	return active >= maxHalts
+}
+
+func (h *halts) fullOf(namespace string) *Halt {
+	if h.full[namespace] == nil {
+		h.full[namespace] = &Halt{Config: names.ConfigRef{Namespace: namespace}, isActive: true}
+	}
+	return h.full[namespace]
+}
+
+// related returns the halts of a config that have content in common with one of them, itself included. Each reader
+// may have restarted for other keys, but the same key may have broken them all.
+func (h *halts) related(halt *Halt) []*Halt {
+	var related []*Halt
+	for _, other := range h.of[halt.Config] {
+		if other == halt || !IsGroup(halt.Config) && decide.ShareKey(other.Keys, halt.Keys) {
+			related = append(related, other)
+		}
+	}
+	return related
+}
+
+// isForgiven reports whether a person has resumed the restarts for all the content of a failed restart since it began.
+func (h *halts) isForgiven(failure *Failure) bool {
+	return slices.ContainsFunc(h.of[failure.Config], func(halt *Halt) bool {
+		return failure.Began.Before(halt.Resumed) && (halt.Content == failure.Content || !IsGroup(failure.Config) && haveAll(halt.Keys, failure.Keys))
+	})
+}
+
+func (h *halts) withContent(config names.ConfigRef, content string) *Halt {
+	i := slices.IndexFunc(h.of[config], func(halt *Halt) bool { return halt.Content == content })
+	if i < 0 {
+		return nil
+	}
+	return h.of[config][i]
+}
+
+// haveAll reports whether a list of keys has all those of another one. No keys mean all.
+func haveAll(all, keys []string) bool {
+	return len(all) == 0 || len(keys) > 0 && !slices.ContainsFunc(keys, func(key string) bool { return !slices.Contains(all, key) })
+}
