@@ -7,7 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/internal/notes"
 )
 
 // BenchmarkOverviewOfLargeWorkloadsThatLackAConfig has more of them in each namespace than notes are kept of.
@@ -31,7 +31,7 @@ func BenchmarkOverviewOfLargeWorkloadsThatLackAConfig(b *testing.B) {
 		w.controller.Board.Resting.Judge(w.controller.catalog.Workload(ref), w.controller.role.Began)
 	}
 	for namespace := range 5 {
-		for i := range store.MaxNotedOf {
+		for i := range notes.MaxOf {
 			show(fmt.Sprintf("n%d/small-%d", namespace, i), 0)
 		}
 		for i := range 10 {

@@ -15,7 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -122,7 +122,7 @@ func TestAnEnabledWorkloadThatIsLeftAloneIsListedWithWhyAndNeverSettled(t *testi
 
 func TestAllWorkloadsThatAreLeftAloneCountHoweverManyTheyAre(t *testing.T) {
 	w := ruled(t, optin.Rules{})
-	for i := range store.MaxNotedOf + 20 {
+	for i := range notes.MaxOf + 20 {
 		name := fmt.Sprint("a/web-", i)
 		w.runsWith(name, []string{"c"})
 		w.selecting(name, 20_000)
@@ -130,10 +130,10 @@ func TestAllWorkloadsThatAreLeftAloneCountHoweverManyTheyAre(t *testing.T) {
 	settle(w)
 	w.judged(t)
 	list := w.overview().LeftAlone
-	if list.Total != store.MaxNotedOf+20 || len(list.Items) != status.Limit {
+	if list.Total != notes.MaxOf+20 || len(list.Items) != status.Limit {
 		t.Errorf("%d of %d are shown", len(list.Items), list.Total)
 	}
-	for _, name := range []string{"web-0", fmt.Sprint("web-", store.MaxNotedOf+19)} {
+	for _, name := range []string{"web-0", fmt.Sprint("web-", notes.MaxOf+19)} {
 		if e := w.controller.ExplainWorkload("deployment/a/"+name, time.Now()); e == nil || e.State != status.LeftAlone || e.Text == "" {
 			t.Errorf("%s is explained by %+v", name, e)
 		}

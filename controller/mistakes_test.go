@@ -20,7 +20,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/intake"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -130,17 +130,17 @@ func TestAMistakeIsReportedAgainOnlyIfItIsAnotherOneOrByTheNextLeader(t *testing
 func TestTheMistakesOfANamespaceAreLimitedAndOthersAreStillReported(t *testing.T) {
 	w := ruled(t, optin.Rules{})
 	heard := w.hearing()
-	for i := range 3 * store.MaxNotedOf {
+	for i := range 3 * notes.MaxOf {
 		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt(fmt.Sprintf("hostile/c-%d", i))})
 	}
-	if got := heard(); len(got) != store.MaxNotedOf {
+	if got := heard(); len(got) != notes.MaxOf {
 		t.Errorf("%d Events", len(got))
 	}
 	w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.misspelt("a/c")})
 	if got := heard(); len(got) != 1 {
 		t.Errorf("in another namespace, the Events are %q", got)
 	}
-	if n := len(w.controller.intake.Mistakes.Known.All()) - 1; n != store.MaxNotedOf {
+	if n := len(w.controller.intake.Mistakes.Known.All()) - 1; n != notes.MaxOf {
 		t.Errorf("%d mistakes are kept", n)
 	}
 }
@@ -296,7 +296,7 @@ func TestAWorkloadIsExplainedWithTheMistakesOnItsConfigsAndItsNamespace(t *testi
 // BenchmarkMistakeOnAWorkloadThatIsNotEnabled is what the page of such a workload costs, which a stream looks at once a second.
 func BenchmarkMistakeOnAWorkloadThatIsNotEnabled(b *testing.B) {
 	c := &Controller{intake: &intake.Intake{Mistakes: new(intake.Mistakes)}}
-	for i := range 2 * store.MaxNotedOf {
+	for i := range 2 * notes.MaxOf {
 		object := kinds.NameOfWorkload(objecttest.DeploymentNamed(fmt.Sprintf("a/w-%d", i)))
 		c.intake.Mistakes.Known.Put("a", object, kinds.Mistake{Text: "a typo"})
 	}

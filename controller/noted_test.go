@@ -5,12 +5,12 @@ import (
 	"testing"
 
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/internal/notes"
 )
 
 func TestWhatAWorkloadLacksIsSaidHoweverManyLackSomething(t *testing.T) {
 	var names []string
-	for i := range 2 * store.MaxNotedOf {
+	for i := range 2 * notes.MaxOf {
 		names = append(names, fmt.Sprintf("a/web-%03d", i))
 	}
 	w := gradual(t, names...)
@@ -32,7 +32,7 @@ func TestWhatAWorkloadLacksIsSaidHoweverManyLackSomething(t *testing.T) {
 			t.Fatalf("%s: %+v", name, s)
 		}
 	}
-	if kept := len(w.controller.absences.Of.All()); kept != store.MaxNotedOf {
+	if kept := len(w.controller.absences.Of.All()); kept != notes.MaxOf {
 		t.Errorf("%d texts are kept", kept)
 	}
 }

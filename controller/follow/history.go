@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -106,7 +106,7 @@ func (h *History) All(namespace string) status.List[status.Restart] {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	latest := status.NewShortlist(func(a, b *pastRestart) int { return cmp.Compare(b.number, a.number) })
-	for _, last := range store.Inside(h.in, namespace) {
+	for _, last := range notes.Inside(h.in, namespace) {
 		for i := range last {
 			latest.Add(&last[i])
 		}

@@ -9,7 +9,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/run"
-	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -34,7 +34,7 @@ func (g *Gatekeeper) OverviewOf(config names.ConfigRef) (status.List[status.FanO
 
 // concerns reports whether a config is in a namespace, or has copies in many.
 func concerns(asked string, config names.ConfigRef) bool {
-	return store.IsInside(asked, config.Namespace) || gate.IsGroup(config)
+	return notes.IsInside(asked, config.Namespace) || gate.IsGroup(config)
 }
 
 // Overview returns how far the fan-outs of a namespace have come, its halts, and why everything is held.

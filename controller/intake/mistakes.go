@@ -20,16 +20,16 @@ import (
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/run"
-	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // Mistakes are what people got wrong, by objects without resource versions. A Namespace is in itself.
 type Mistakes struct {
-	Known     store.Noted[quarantine.Object, kinds.Mistake]
+	Known     notes.Notes[quarantine.Object, kinds.Mistake]
 	Gate      *gatekeeper.Gatekeeper
 	Restarter *restart.Restarter
 	Rules     *optin.Rules

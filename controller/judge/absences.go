@@ -16,8 +16,8 @@ import (
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/run"
-	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/controller/wording"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -33,7 +33,7 @@ const absencePeriod = 5 * time.Second
 // lasts, the leader reports it once. Its methods may be called by several goroutines at once.
 type Absences struct {
 	mu sync.Mutex // of what reads a note and writes it
-	Of store.Noted[names.WorkloadRef, Absence]
+	Of notes.Notes[names.WorkloadRef, Absence]
 
 	catalog *catalog.Catalog
 	role    *run.Role
@@ -43,7 +43,7 @@ type Absences struct {
 
 // NewAbsences knows of nothing that is missing yet.
 func NewAbsences(known *catalog.Catalog, role *run.Role, events record.EventRecorder, log *slog.Logger) *Absences {
-	return &Absences{Of: store.Noted[names.WorkloadRef, Absence]{CountsAll: true}, catalog: known, role: role, Events: events, log: log}
+	return &Absences{Of: notes.Notes[names.WorkloadRef, Absence]{CountsAll: true}, catalog: known, role: role, Events: events, log: log}
 }
 
 // Absence is what a workload lacks.

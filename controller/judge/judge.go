@@ -12,8 +12,8 @@ import (
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/run"
-	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/controller/wording"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -24,12 +24,12 @@ type Resting struct {
 	History *follow.History
 	role    *run.Role
 	// Unsettled are the enabled workloads that are left alone, or not all of whose pods run, whatever else they wait for.
-	Unsettled store.Noted[names.WorkloadRef, Unsettled]
+	Unsettled notes.Notes[names.WorkloadRef, Unsettled]
 }
 
 // NewResting returns what is known of workloads at rest.
 func NewResting(known *catalog.Catalog, history *follow.History, role *run.Role) *Resting {
-	return &Resting{catalog: known, History: history, role: role, Unsettled: store.Noted[names.WorkloadRef, Unsettled]{CountsAll: true}}
+	return &Resting{catalog: known, History: history, role: role, Unsettled: notes.Notes[names.WorkloadRef, Unsettled]{CountsAll: true}}
 }
 
 // Unsettled is since when a workload at rest is in a state.

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sync"
 
-	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/internal/notes"
 )
 
 // shares limit how much the large objects of each namespace take together. If they take more than the limit, the largest
@@ -127,7 +127,7 @@ func (s *shares[K]) leaves(namespace string, key K) bool {
 func (s *shares[K]) those(namespace string) (keys []K) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, in := range store.Inside(s.namespaces, namespace) {
+	for _, in := range notes.Inside(s.namespaces, namespace) {
 		for _, object := range in.objects {
 			keys = append(keys, object.key)
 		}

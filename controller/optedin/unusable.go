@@ -11,14 +11,14 @@ import (
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/run"
-	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // Unusable are the workloads that are enabled but cannot be restarted, with their problems. Nearly all are of custom
 // kinds, since the API server checks the others.
 type Unusable struct {
-	Known  store.Noted[names.WorkloadRef, kinds.Problem]
+	Known  notes.Notes[names.WorkloadRef, kinds.Problem]
 	optIns *OptIns
 	role   *run.Role
 	Events record.EventRecorder
@@ -27,7 +27,7 @@ type Unusable struct {
 
 // NewUnusable knows of no workloads yet.
 func NewUnusable(of *OptIns, role *run.Role, events record.EventRecorder, log *slog.Logger) *Unusable {
-	return &Unusable{Known: store.Noted[names.WorkloadRef, kinds.Problem]{CountsAll: true}, optIns: of, role: role, Events: events, Log: log}
+	return &Unusable{Known: notes.Notes[names.WorkloadRef, kinds.Problem]{CountsAll: true}, optIns: of, role: role, Events: events, Log: log}
 }
 
 // Note reports once that a workload is enabled but cannot be restarted, and that this is over. The caller holds the lock of [OptIns].

@@ -7,9 +7,9 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/failures"
-	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -144,7 +144,7 @@ func (b *Backlogs) TakeLacking(granted []apiclient.Permission) (lacking, over []
 		if w.Failure.Remedy != status.GrantPermission {
 			continue
 		}
-		isThere := func(p apiclient.Permission) bool { return store.IsInside(p.Namespace, ref.Namespace) }
+		isThere := func(p apiclient.Permission) bool { return notes.IsInside(p.Namespace, ref.Namespace) }
 		if slices.ContainsFunc(granted, isThere) {
 			lacking = append(lacking, ref)
 		}

@@ -27,6 +27,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
@@ -144,7 +145,7 @@ func (r *Restarter) AskAgain(ref names.WorkloadRef) {
 // AskAgainAll does so for all workloads of a namespace, or of all namespaces, and for those that wait for what was not known.
 func (r *Restarter) AskAgainAll(namespace string) {
 	for _, ref := range r.Backlogs.Those(func(w *pending.Backlog) bool { return w.IsDeliberate() || w.Failure.Unknown != "" }) {
-		if store.IsInside(namespace, ref.Namespace) {
+		if notes.IsInside(namespace, ref.Namespace) {
 			r.Queue.Add(ref, names.ConfigRef{})
 		}
 	}

@@ -5,8 +5,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/controller/wording"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -14,7 +14,7 @@ import (
 func holdsIn(namespace string, known *catalog.Catalog) status.List[status.Hold] {
 	list := newHoldList()
 	known.Holds(func(h catalog.HoldNote) {
-		if store.IsInside(namespace, h.Namespace) {
+		if notes.IsInside(namespace, h.Namespace) {
 			list.Add(h)
 		}
 	})

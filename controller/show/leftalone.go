@@ -10,9 +10,9 @@ import (
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/pending"
-	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -61,7 +61,7 @@ func (b *Board) addAlone(l entryLists) {
 		ref, isWorkload := kinds.WorkloadIn(b.Kinds, o)
 		_, isUnsettled := b.Resting.Unsettled.Find(ref.Namespace, ref)
 		_, isUnusable := b.Unusable.Known.Find(ref.Namespace, ref)
-		if isWorkload && store.IsInside(l.namespace, o.Namespace) && !isUnsettled && !isUnusable {
+		if isWorkload && notes.IsInside(l.namespace, o.Namespace) && !isUnsettled && !isUnusable {
 			add(ref)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/pending"
-	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -32,7 +32,7 @@ type lostPermission struct {
 func LostPermissions(namespace string, waiting *pending.Backlogs, evicting *follow.Evictions) (gaps []status.Gap) {
 	var lost []lostPermission
 	note := func(ref names.WorkloadRef, found lostPermission) {
-		if !store.IsInside(namespace, ref.Namespace) {
+		if !notes.IsInside(namespace, ref.Namespace) {
 			return
 		}
 		i := slices.IndexFunc(lost, func(l lostPermission) bool { return l.verb == found.verb && l.kind == found.kind })

@@ -13,9 +13,9 @@ import (
 	"kubernetes-deployment-restart-controller/controller/judge"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/pending"
-	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -118,13 +118,13 @@ type entryLists struct {
 	namespace string // empty for all
 	of        map[status.State]*status.Shortlist[pending.Standing]
 	// lacking are the workloads that lack a config. Unless they have failed, that matters more than what they wait for.
-	lacking *store.Noted[names.WorkloadRef, judge.Absence]
+	lacking *notes.Notes[names.WorkloadRef, judge.Absence]
 	failed  map[names.WorkloadRef]struct{} // those of them
 	// isAlone reports whether a workload is left alone, which waits for nothing else.
 	isAlone func(names.WorkloadRef) bool
 }
 
-func newEntryLists(namespace string, lacking *store.Noted[names.WorkloadRef, judge.Absence], isAlone func(names.WorkloadRef) bool) entryLists {
+func newEntryLists(namespace string, lacking *notes.Notes[names.WorkloadRef, judge.Absence], isAlone func(names.WorkloadRef) bool) entryLists {
 	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[pending.Standing]), lacking, make(map[names.WorkloadRef]struct{}), isAlone}
 	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking, status.Unready, status.LeftAlone} {
 		lists.of[state] = status.NewShortlist(pending.CompareStandings)
@@ -133,7 +133,7 @@ func newEntryLists(namespace string, lacking *store.Noted[names.WorkloadRef, jud
 }
 
 func (l entryLists) add(s pending.Standing) {
-	if !store.IsInside(l.namespace, s.Ref.Namespace) {
+	if !notes.IsInside(l.namespace, s.Ref.Namespace) {
 		return
 	}
 	state := s.State

@@ -1,4 +1,5 @@
-package store
+// Package notes keeps notes for people about objects, few of each namespace.
+package notes
 
 import (
 	"iter"
@@ -6,14 +7,14 @@ import (
 	"sync"
 )
 
-// MaxNotedOf is of how many objects of a namespace a note is kept, and maxNoted of how many in all, beyond fewNoted of each
+// MaxOf is of how many objects of a namespace a note is kept, and maxInAll of how many in all, beyond fewOf of each
 // namespace. Whoever may write to a namespace can make any number of objects that call for one.
-const MaxNotedOf, maxNoted, fewNoted = 50, 5000, 5
+const MaxOf, maxInAll, fewOf = 50, 5000, 5
 
-// Noted are notes for people about objects: of the first ones of each namespace what is noted, of the others at most that
+// Notes are notes for people about objects: of the first ones of each namespace what is noted, of the others at most that
 // something is. When there is room again, another one is kept as soon as it is noted again. The zero value is ready to use.
 // Its methods may be called by several goroutines at once.
-type Noted[K, V comparable] struct {
+type Notes[K, V comparable] struct {
 	// CountsAll means that the others are known, too.
 	CountsAll bool
 
@@ -28,7 +29,7 @@ type notesIn[K, V comparable] struct {
 }
 
 // Put notes something about an object, and reports whether that is kept and news.
-func (n *Noted[K, V]) Put(namespace string, object K, note V) (isNews bool) {
+func (n *Notes[K, V]) Put(namespace string, object K, note V) (isNews bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	inside, found := n.in[namespace]
@@ -43,7 +44,7 @@ func (n *Noted[K, V]) Put(namespace string, object K, note V) (isNews bool) {
 	switch {
 	case isKept && known == note:
 		return false
-	case !isKept && (len(inside.first) >= MaxNotedOf || len(inside.first) >= fewNoted && n.kept >= maxNoted):
+	case !isKept && (len(inside.first) >= MaxOf || len(inside.first) >= fewOf && n.kept >= maxInAll):
 		if n.CountsAll {
 			inside.others[object] = struct{}{}
 		}
@@ -57,7 +58,7 @@ func (n *Noted[K, V]) Put(namespace string, object K, note V) (isNews bool) {
 }
 
 // Drop forgets what is noted about an object.
-func (n *Noted[K, V]) Drop(namespace string, object K) {
+func (n *Notes[K, V]) Drop(namespace string, object K) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.dropFrom(namespace, func(inside notesIn[K, V]) {
@@ -67,7 +68,7 @@ func (n *Noted[K, V]) Drop(namespace string, object K) {
 }
 
 // DropAll forgets what is noted about the objects of a namespace, or of all if it is empty, for which a function returns true.
-func (n *Noted[K, V]) DropAll(namespace string, is func(K) bool) {
+func (n *Notes[K, V]) DropAll(namespace string, is func(K) bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for in := range Inside(n.in, namespace) {
@@ -78,7 +79,7 @@ func (n *Noted[K, V]) DropAll(namespace string, is func(K) bool) {
 	}
 }
 
-func (n *Noted[K, V]) dropFrom(namespace string, drop func(notesIn[K, V])) {
+func (n *Notes[K, V]) dropFrom(namespace string, drop func(notesIn[K, V])) {
 	inside, found := n.in[namespace]
 	if !found {
 		return
@@ -92,7 +93,7 @@ func (n *Noted[K, V]) dropFrom(namespace string, drop func(notesIn[K, V])) {
 }
 
 // Find returns what is noted about an object, the zero value if that is not kept. It reports whether anything is.
-func (n *Noted[K, V]) Find(namespace string, object K) (note V, isNoted bool) {
+func (n *Notes[K, V]) Find(namespace string, object K) (note V, isNoted bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	inside := n.in[namespace]
@@ -103,7 +104,7 @@ func (n *Noted[K, V]) Find(namespace string, object K) (note V, isNoted bool) {
 
 // Each calls a function with each object of a namespace, or of all if it is empty, about which something is noted: with the
 // zero value if that is not kept.
-func (n *Noted[K, V]) Each(namespace string, do func(K, V)) {
+func (n *Notes[K, V]) Each(namespace string, do func(K, V)) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, notes := range Inside(n.in, namespace) {
@@ -118,7 +119,7 @@ func (n *Noted[K, V]) Each(namespace string, do func(K, V)) {
 }
 
 // Those returns the objects of a namespace, or of all if it is empty, about which something is noted.
-func (n *Noted[K, V]) Those(namespace string) (objects []K) {
+func (n *Notes[K, V]) Those(namespace string) (objects []K) {
 	n.Each(namespace, func(object K, _ V) { objects = append(objects, object) })
 	return objects
 }
@@ -136,7 +137,7 @@ func Inside[V any](all map[string]V, namespace string) iter.Seq2[string, V] {
 }
 
 // All returns copies of the notes that are kept, in no particular order.
-func (n *Noted[K, V]) All() map[K]V {
+func (n *Notes[K, V]) All() map[K]V {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	all := make(map[K]V, n.kept)
@@ -147,7 +148,7 @@ func (n *Noted[K, V]) All() map[K]V {
 }
 
 // Size returns about how many objects something is noted.
-func (n *Noted[K, V]) Size() int {
+func (n *Notes[K, V]) Size() int {
 	size := 0
 	n.Each("", func(K, V) { size++ })
 	return size
