@@ -12,12 +12,12 @@ import (
 
 // ObserveMount takes in a mount that the watch showed at the given time. It reports whether its files changed and a
 // workload references its class.
-func (c *Catalog) ObserveMount(m content.Mount, at time.Time) (isNews bool) {
+func (c *Catalog) ObserveMount(m content.CSIMount, at time.Time) (isNews bool) {
 	return c.step(func() bool { return c.putMount(m, at, false, c.moment) })
 }
 
 // ForgetMount takes in that a mount is gone, as its pod is. That is no change: what it said concerned that pod only.
-func (c *Catalog) ForgetMount(m content.Mount) {
+func (c *Catalog) ForgetMount(m content.CSIMount) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.moment++
@@ -31,7 +31,7 @@ type mountName struct{ namespace, name string }
 // of each mount whose files have changed, unless no workload references it. The first list shows what was there before
 // the catalog watched. It is news of every class that a workload references, because it shows since when rotations matter:
 // if the driver is installed late, the workloads are known before.
-func (c *Catalog) ListMounts(namespace string, all []*content.Mount, at time.Time, first bool, news func(names.ConfigRef)) {
+func (c *Catalog) ListMounts(namespace string, all []*content.CSIMount, at time.Time, first bool, news func(names.ConfigRef)) {
 	before := c.beginMounts(namespace, at)
 	listed := make(map[mountName]struct{}, len(all))
 	if first {
@@ -60,7 +60,7 @@ func (c *Catalog) ListMounts(namespace string, all []*content.Mount, at time.Tim
 }
 
 // beginMounts returns the mounts that the catalog knows before it takes in a list of them.
-func (c *Catalog) beginMounts(namespace string, at time.Time) []*content.MountState {
+func (c *Catalog) beginMounts(namespace string, at time.Time) []*content.CSIMountState {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.mounts.listed[namespace].IsZero() {
@@ -81,7 +81,7 @@ func (l *Lookup) referencedClasses(namespace string) (classes []names.ConfigRef)
 	return classes
 }
 
-func (c *Catalog) takeListedMount(m content.Mount, at time.Time, first bool) bool {
+func (c *Catalog) takeListedMount(m content.CSIMount, at time.Time, first bool) bool {
 	return c.step(func() bool {
 		moment := c.moment
 		if first {
@@ -92,19 +92,19 @@ func (c *Catalog) takeListedMount(m content.Mount, at time.Time, first bool) boo
 }
 
 // putMount takes in a mount and reports whether that is news to a workload. The moment is 0 for what no watch showed.
-func (s *store) putMount(m content.Mount, at time.Time, isListed bool, moment names.Sequence) (isNews bool) {
+func (s *store) putMount(m content.CSIMount, at time.Time, isListed bool, moment names.Sequence) (isNews bool) {
 	known := s.mounts.get(m.Class.Namespace, m.Name)
 	if m.Pod == "" {
 		s.removeMount(known)
 		return false
 	}
-	var present *content.MountState
+	var present *content.CSIMountState
 	var changed time.Time // when its files changed, zero if they did not
 	if known != nil && known.Pod == m.Pod && known.Class == m.Class {
 		present, changed = known.Then(m, at, isListed, s.moment)
 	} else {
 		s.removeMount(known)
-		present = content.NewMountState(m, at, isListed)
+		present = content.NewCSIMountState(m, at, isListed)
 		changed = present.Rotated
 	}
 	class := s.mounts.keep(present)
@@ -113,7 +113,7 @@ func (s *store) putMount(m content.Mount, at time.Time, isListed bool, moment na
 }
 
 // removeMount forgets a mount, unless it is nil.
-func (s *store) removeMount(m *content.MountState) {
+func (s *store) removeMount(m *content.CSIMountState) {
 	if m != nil {
 		s.mounts.remove(m)
 		s.forgetUnmounted(m.Class)
@@ -126,7 +126,7 @@ const mountedKey = "objects"
 // keepClass keeps the class of a mount as a config, for those who follow how a change reaches the workloads. It has the
 // content that was last rotated into a pod, and an edit when that is other content than before: the driver rotates the same
 // into one pod after the other.
-func (s *store) keepClass(class *mountedClass, m *content.MountState, changed time.Time, moment names.Sequence) {
+func (s *store) keepClass(class *mountedClass, m *content.CSIMountState, changed time.Time, moment names.Sequence) {
 	known := s.source(m.Class)
 	if known == nil {
 		known = &content.Config{Ref: m.Class}
@@ -154,7 +154,7 @@ func (v *View) addMounts(s *store, reference *template.Reference) {
 		return
 	}
 	if v.Mounts == nil {
-		v.Mounts = make(map[names.ConfigRef]content.ClassMounts)
+		v.Mounts = make(map[names.ConfigRef]content.CSIClassMounts)
 	}
 	v.Mounts[ref] = s.mounts.seenBy(v.Workload.Ref, ref)
 }

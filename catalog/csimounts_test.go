@@ -14,7 +14,7 @@ import (
 
 var classDB = names.ConfigRef{Kind: names.SecretProviderClass, Namespace: "ns", Name: "db"}
 
-func listMounts(c *Catalog, seconds float64, first bool, mounts ...content.Mount) {
+func listMounts(c *Catalog, seconds float64, first bool, mounts ...content.CSIMount) {
 	c.ListMounts("", objecttest.ListOf(mounts...), objecttest.NoonPlus(seconds), first, func(names.ConfigRef) {})
 }
 

@@ -13,7 +13,7 @@ import (
 
 // mountTable holds all mounts by namespace and name, and by class.
 type mountTable struct {
-	byName  map[string]map[string]*content.MountState
+	byName  map[string]map[string]*content.CSIMountState
 	byClass map[names.ConfigRef]*mountedClass
 	// listed is when the mounts of a namespace, or of all if it is empty, were first listed.
 	listed map[string]time.Time
@@ -24,25 +24,25 @@ type mountTable struct {
 // mountedClass holds the mounts of a class.
 type mountedClass struct {
 	count   int
-	rotated map[string]*content.MountState // by name; nil if there are none, since a class may have one pod only
+	rotated map[string]*content.CSIMountState // by name; nil if there are none, since a class may have one pod only
 	// changed is when the newest content of the class was rotated into a pod; zero if that is not known.
 	changed time.Time
 }
 
 func newMountTable() mountTable {
 	return mountTable{
-		byName: make(map[string]map[string]*content.MountState), byClass: make(map[names.ConfigRef]*mountedClass),
+		byName: make(map[string]map[string]*content.CSIMountState), byClass: make(map[names.ConfigRef]*mountedClass),
 		listed: make(map[string]time.Time), readSince: make(map[names.WorkloadRef]map[names.ConfigRef]names.Sequence),
 	}
 }
 
 // get returns the mount of a namespace with a name, nil if there is none.
-func (t *mountTable) get(namespace, name string) *content.MountState {
+func (t *mountTable) get(namespace, name string) *content.CSIMountState {
 	return t.byName[namespace][name]
 }
 
 // of returns the mounts of a namespace, or of all if it is empty.
-func (t *mountTable) of(namespace string) (all []*content.MountState) {
+func (t *mountTable) of(namespace string) (all []*content.CSIMountState) {
 	if namespace != "" {
 		return index.AppendValues(nil, t.byName[namespace])
 	}
@@ -53,10 +53,10 @@ func (t *mountTable) of(namespace string) (all []*content.MountState) {
 }
 
 // keep stores a mount, and returns its class.
-func (t *mountTable) keep(m *content.MountState) *mountedClass {
+func (t *mountTable) keep(m *content.CSIMountState) *mountedClass {
 	named := t.byName[m.Class.Namespace]
 	if named == nil {
-		named = make(map[string]*content.MountState)
+		named = make(map[string]*content.CSIMountState)
 		t.byName[m.Class.Namespace] = named
 	}
 	class := t.byClass[m.Class]
@@ -73,7 +73,7 @@ func (t *mountTable) keep(m *content.MountState) *mountedClass {
 }
 
 // remove forgets a mount.
-func (t *mountTable) remove(m *content.MountState) {
+func (t *mountTable) remove(m *content.CSIMountState) {
 	named := t.byName[m.Class.Namespace]
 	if delete(named, m.Name); len(named) == 0 {
 		delete(t.byName, m.Class.Namespace)
@@ -103,8 +103,8 @@ func (t *mountTable) follow(w *workload.Workload, moment names.Sequence) {
 }
 
 // seenBy returns what a workload is shown of a class.
-func (t *mountTable) seenBy(w names.WorkloadRef, class names.ConfigRef) content.ClassMounts {
-	seen := content.ClassMounts{ReadSince: t.readSince[w][class]}
+func (t *mountTable) seenBy(w names.WorkloadRef, class names.ConfigRef) content.CSIClassMounts {
+	seen := content.CSIClassMounts{ReadSince: t.readSince[w][class]}
 	if known := t.byClass[class]; known != nil && len(known.rotated) > 0 {
 		seen.Rotated = slices.Collect(maps.Values(known.rotated))
 	}
@@ -119,13 +119,13 @@ func (t *mountTable) seenBy(w names.WorkloadRef, class names.ConfigRef) content.
 }
 
 // keepRotated keeps a mount among the rotated ones if it is one.
-func (c *mountedClass) keepRotated(m *content.MountState) {
+func (c *mountedClass) keepRotated(m *content.CSIMountState) {
 	if m.Rotated.IsZero() {
 		c.forgetRotated(m.Name)
 		return
 	}
 	if c.rotated == nil {
-		c.rotated = make(map[string]*content.MountState)
+		c.rotated = make(map[string]*content.CSIMountState)
 	}
 	c.rotated[m.Name] = m
 }
@@ -140,7 +140,7 @@ func (c *mountedClass) forgetRotated(name string) {
 // sinceOf returns what to record of a class in place of a checksum: since when rotations matter to the workload, in seconds
 // of Unix time. That is when its mounts were first listed, or later if files have changed since. What a record has stays
 // in all that follow it. So rotations that no watch showed, from before a workload was first recorded, restart nothing.
-func sinceOf(listed time.Time, rotated []*content.MountState) names.Checksum {
+func sinceOf(listed time.Time, rotated []*content.CSIMountState) names.Checksum {
 	since := names.UnixSeconds(listed)
 	for _, m := range rotated {
 		since = max(since, names.UnixSeconds(m.Rotated.Add(time.Second-1)))

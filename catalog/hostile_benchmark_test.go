@@ -59,7 +59,7 @@ func BenchmarkEditAConfigMapOf40000Keys(b *testing.B) {
 func manyMounts(c *Catalog, n int, class func(i int) string, version string) {
 	for i := range n {
 		meta := objecttest.StatusMeta(types.UID(fmt.Sprintf("pod-%06d", i)))
-		c.ObserveMount(content.NewMount(&meta, class(i), catalogtest.VersionsOf([]string{version})), objecttest.Noon)
+		c.ObserveMount(content.NewCSIMount(&meta, class(i), catalogtest.VersionsOf([]string{version})), objecttest.Noon)
 	}
 }
 

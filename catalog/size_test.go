@@ -68,11 +68,11 @@ var versions = func() (versions [200]string) {
 func TestAMountTakesLittleMemory(t *testing.T) {
 	const pods = 10_000
 	_, size := objecttest.Retained(func() *Catalog {
-		c, all := New(), make([]*content.Mount, pods)
+		c, all := New(), make([]*content.CSIMount, pods)
 		for i := range all {
 			meta := objecttest.StatusMeta(types.UID(fmt.Sprintf("0c5a4f56-8f34-4cf5-9b4b-%012d", i)))
 			meta.Name = fmt.Sprintf("deployment-5d4f8c7b9f-%05d-namespace-db", i)
-			all[i] = new(content.NewMount(&meta, "db", catalogtest.VersionsOf([]string{"v1", "v2"})))
+			all[i] = new(content.NewCSIMount(&meta, "db", catalogtest.VersionsOf([]string{"v1", "v2"})))
 		}
 		c.ListMounts("", all, objecttest.Noon, true, func(names.ConfigRef) {})
 		return c

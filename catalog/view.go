@@ -33,7 +33,7 @@ type View struct {
 	// returns. A Catalog does not know them; the caller provides them.
 	Originals map[names.ConfigRef]names.Checksum
 	// Mounts is what is known of the referenced configs of which each pod has its own content.
-	Mounts map[names.ConfigRef]content.ClassMounts
+	Mounts map[names.ConfigRef]content.CSIClassMounts
 }
 
 // LacksKey reports whether nothing can be recorded on the workload yet because it reads a

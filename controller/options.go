@@ -38,7 +38,7 @@ type Options struct {
 	// Configs are the kinds of configs to watch; empty means all. Configs of other kinds are
 	// neither listed nor recorded, and their edits cause no restart.
 	Configs []names.ConfigKind
-	// CSI makes files that the Secrets Store CSI driver rotates count; see [content.Mount].
+	// CSI makes files that the Secrets Store CSI driver rotates count; see [content.CSIMount].
 	CSI bool
 	// Workloads are the kinds of workloads to watch besides those that are part of Kubernetes.
 	Workloads []custom.Kind

@@ -122,9 +122,9 @@ func VolumeOfClass(class string) corev1.Volume {
 }
 
 // VersionsOf are mounted objects of these versions.
-func VersionsOf(versions []string) (objects []content.MountedObject) {
+func VersionsOf(versions []string) (objects []content.CSIObject) {
 	for i, version := range versions {
-		objects = append(objects, content.MountedObject{ID: fmt.Sprintf("object-%d", i), Version: version})
+		objects = append(objects, content.CSIObject{ID: fmt.Sprintf("object-%d", i), Version: version})
 	}
 	return objects
 }
@@ -148,7 +148,7 @@ func ReadsConfigs(n, first int) workload.Workload {
 }
 
 // MountIn is what a pod has mounted of the class db since noon.
-func MountIn(pod types.UID, versions ...string) content.Mount {
+func MountIn(pod types.UID, versions ...string) content.CSIMount {
 	meta := objecttest.StatusMeta(pod)
-	return content.NewMount(&meta, "db", VersionsOf(versions))
+	return content.NewCSIMount(&meta, "db", VersionsOf(versions))
 }

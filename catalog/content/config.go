@@ -15,7 +15,7 @@ import (
 )
 
 // Config is what the catalog keeps of a ConfigMap or Secret, which is never its data. Of a SecretProviderClass it keeps a
-// [Mount] for each pod instead.
+// [CSIMount] for each pod instead.
 type Config struct {
 	Ref  names.ConfigRef
 	Keys []names.Key // sorted by name

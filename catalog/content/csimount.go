@@ -12,9 +12,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-// Mount is what the catalog keeps of a SecretProviderClassPodStatus: which class is mounted in which pod, and which
+// CSIMount is what the catalog keeps of a SecretProviderClassPodStatus: which class is mounted in which pod, and which
 // versions of its objects, as a checksum.
-type Mount struct {
+type CSIMount struct {
 	Class names.ConfigRef
 	// Name is the name of the status itself, in the namespace of the class.
 	Name string
@@ -27,15 +27,15 @@ type Mount struct {
 	Rewritten uint32
 }
 
-// MountedObject is an object of a class with its version, as a status has it.
-type MountedObject struct {
+// CSIObject is an object of a class with its version, as a status has it.
+type CSIObject struct {
 	ID      string `json:"id"`
 	Version string `json:"version"`
 }
 
-// NewMount reduces a status of a class with these objects.
-func NewMount(meta *metav1.ObjectMeta, class string, objects []MountedObject) Mount {
-	m := Mount{Class: names.ConfigRef{Kind: names.SecretProviderClass, Namespace: unique.Make(meta.Namespace).Value()}, Name: meta.Name}
+// NewCSIMount reduces a status of a class with these objects.
+func NewCSIMount(meta *metav1.ObjectMeta, class string, objects []CSIObject) CSIMount {
+	m := CSIMount{Class: names.ConfigRef{Kind: names.SecretProviderClass, Namespace: unique.Make(meta.Namespace).Value()}, Name: meta.Name}
 	if !names.IsClassName(class) { // anyone may have written it
 		return m
 	}
@@ -45,7 +45,7 @@ func NewMount(meta *metav1.ObjectMeta, class string, objects []MountedObject) Mo
 }
 
 // mountedContent returns the checksum of objects in any order.
-func mountedContent(objects []MountedObject) names.Checksum {
+func mountedContent(objects []CSIObject) names.Checksum {
 	var sum names.Checksum
 	for _, object := range objects {
 		sum += KeyChecksum(object.ID, object.Version)
@@ -66,7 +66,7 @@ func ownerPod(meta *metav1.ObjectMeta) types.UID {
 	return ""
 }
 
-// rewrittenAt returns [Mount.Rewritten]. The status is no subresource, so each write of it makes a generation.
+// rewrittenAt returns [CSIMount.Rewritten]. The status is no subresource, so each write of it makes a generation.
 func rewrittenAt(meta *metav1.ObjectMeta) uint32 {
 	if meta.Generation <= 1 {
 		return 0
@@ -84,9 +84,9 @@ func rewrittenAt(meta *metav1.ObjectMeta) uint32 {
 	return names.UnixSeconds(last)
 }
 
-// MountState is a [Mount] with what is known of its past. It is never modified.
-type MountState struct {
-	Mount
+// CSIMountState is a [CSIMount] with what is known of its past. It is never modified.
+type CSIMountState struct {
+	CSIMount
 	// first is the content with which the pod began, 0 if that is not known.
 	first names.Checksum
 	// Rotated is when other content last replaced what was there; zero if the pod always had the first one. Shown is the
@@ -97,17 +97,17 @@ type MountState struct {
 	left, returned time.Time
 }
 
-// NewMountState returns a mount of which nothing was known. If only a list shows it, its files may have changed before.
-func NewMountState(m Mount, at time.Time, isListed bool) *MountState {
+// NewCSIMountState returns a mount of which nothing was known. If only a list shows it, its files may have changed before.
+func NewCSIMountState(m CSIMount, at time.Time, isListed bool) *CSIMountState {
 	if !isListed || m.Rewritten == 0 {
-		return &MountState{Mount: m, first: m.Content}
+		return &CSIMountState{CSIMount: m, first: m.Content}
 	}
-	return &MountState{Mount: m, Rotated: earlierOf(time.Unix(int64(m.Rewritten), 0).UTC(), at)}
+	return &CSIMountState{CSIMount: m, Rotated: earlierOf(time.Unix(int64(m.Rewritten), 0).UTC(), at)}
 }
 
 // Then returns the mount as a watch shows it later, at a moment, and when its files changed, zero if they did not. A
 // status without objects says nothing.
-func (m *MountState) Then(present Mount, at time.Time, isListed bool, moment names.Sequence) (next *MountState, changed time.Time) {
+func (m *CSIMountState) Then(present CSIMount, at time.Time, isListed bool, moment names.Sequence) (next *CSIMountState, changed time.Time) {
 	next = new(*m)
 	switch {
 	case present.Content == 0 || present.Content == m.Content:
@@ -142,7 +142,7 @@ func earlierOf(a, b time.Time) time.Time {
 // the files changed after the first one started, or one started before they changed back. If a watch showed the change, a
 // pod is stale if in doubt. If not, the driver may have written the status when it mounted the volume, just before the
 // container started: a pod of a StatefulSet that comes back has the status of its predecessor.
-func (m *MountState) IsMissedBy(starts []time.Time) bool {
+func (m *CSIMountState) IsMissedBy(starts []time.Time) bool {
 	if m.returned.IsZero() {
 		return m.isAfter(m.Rotated, slices.MinFunc(starts, time.Time.Compare))
 	}
@@ -150,7 +150,7 @@ func (m *MountState) IsMissedBy(starts []time.Time) bool {
 }
 
 // isAfter reports whether one of two events came after the other, or might have if a watch showed the change.
-func (m *MountState) isAfter(event, other time.Time) bool {
+func (m *CSIMountState) isAfter(event, other time.Time) bool {
 	late := event.Sub(other)
 	if m.Shown > 0 {
 		return late >= -names.ClockTolerance
@@ -158,10 +158,10 @@ func (m *MountState) isAfter(event, other time.Time) bool {
 	return late > names.ClockTolerance
 }
 
-// ClassMounts is what a [catalog.View] shows of the mounts of a class.
-type ClassMounts struct {
+// CSIClassMounts is what a [catalog.View] shows of the mounts of a class.
+type CSIClassMounts struct {
 	// Rotated are the mounts whose files have changed, in no order.
-	Rotated []*MountState
+	Rotated []*CSIMountState
 	// Since is what to record in place of a checksum: since when rotations matter to the workload, in seconds of Unix time.
 	// It is zero if the mounts have not been listed.
 	Since names.Checksum

@@ -32,7 +32,7 @@ func TestWhatAnyoneMayWriteIntoAStatusIsBounded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			meta, class := objecttest.StatusMeta("a"), "db"
 			change(&meta, &class)
-			m := content.NewMount(&meta, class, catalogtest.VersionsOf([]string{"v1"}))
+			m := content.NewCSIMount(&meta, class, catalogtest.VersionsOf([]string{"v1"}))
 			if m.Pod != "" || len(m.Class.Name) > names.LongestName {
 				t.Errorf("it is kept as %+v", m)
 			}

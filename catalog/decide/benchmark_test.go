@@ -166,7 +166,7 @@ func BenchmarkUnderstandADeployment(b *testing.B) {
 func BenchmarkDecideOnAClassOf10000RotatedPods(b *testing.B) {
 	s := begin(objecttest.Deployment(objecttest.Mounts(corev1.VolumeMount{Name: "v"}), catalogtest.VolumeOfClass("db")))
 	s.catalog.SetKey(catalogtest.TestKey)
-	var before []content.Mount
+	var before []content.CSIMount
 	for i := range 10_000 {
 		before = append(before, catalogtest.MountIn(types.UID(fmt.Sprint("pod-", i)), "v1"))
 	}

@@ -127,7 +127,7 @@ func (s *story) decide(t *testing.T, pods ...Pod) verdict {
 	if decision.Reason == "" {
 		t.Error("a decision without a reason")
 	}
-	if want := newDecision(&view, sights(&view)); !decision.Checksums.Equal(want.Checksums) || decision.Without != want.Without {
+	if want := newDecision(&view, seenConfigs(&view)); !decision.Checksums.Equal(want.Checksums) || decision.Without != want.Without {
 		t.Errorf("to be recorded: %v, want %v", decision.Checksums, want.Checksums)
 	}
 	return verdict{asked, decision.Outcome, withoutMoments(t, decision.Causes)}

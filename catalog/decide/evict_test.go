@@ -39,7 +39,7 @@ func (s *story) write(t *testing.T, outcome Outcome, seconds, dated float64) {
 	if outcome == Restart {
 		restartedFor = []record.Restarted{{Config: objecttest.ConfigMapRef("web"), Keys: []string{"a"}}}
 	}
-	annotations, err := currentChecksums(&view, sights(&view), false).Annotations(record.Basis{
+	annotations, err := currentChecksums(&view, seenConfigs(&view), false).Annotations(record.Basis{
 		Template: w.Template, Key: catalogtest.TestKey, Written: objecttest.NoonPlus(seconds), Timestamp: w.Timestamp, RestartedFor: restartedFor, Evict: EvictAfter(w, outcome),
 	})
 	if err != nil {

@@ -27,12 +27,12 @@ type Exposure struct {
 // NewExposure returns the exposure of a workload to the content of its configs that differs from its
 // record or, without a trusted record, to all content.
 func NewExposure(view catalog.View) *Exposure {
-	w, sights, differs := view.Workload, sights(&view), anyConfig
+	w, seenConfigs, differs := view.Workload, seenConfigs(&view), anyConfig
 	if w.Record.Trusted {
-		differs = recordedOtherwise(w, sights)
+		differs = recordedOtherwise(w, seenConfigs)
 	}
 	return &Exposure{
-		workload: w, containers: w.Readers(), candidates: candidates(&view, sights, differs),
+		workload: w, containers: w.Readers(), candidates: candidates(&view, seenConfigs, differs),
 		first: firstReads(nil), last: firstReads(nil),
 	}
 }

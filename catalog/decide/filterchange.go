@@ -87,7 +87,7 @@ func (n *narrowing) isCause(edit annotation.Edit) bool {
 
 // shows reports whether the workload sees a difference of a config from a record that covers other
 // keys of it. If no edit since the record is known, any key may be different.
-func (n *narrowing) shows(w *workload.Workload, s *sight) bool {
+func (n *narrowing) shows(w *workload.Workload, s *seenConfig) bool {
 	isKnown, present := false, content.Selections(s.references)
 	for _, edit := range append(slices.Clone(s.config.Edits), s.config.Creation()) {
 		if !n.isCovered(edit) || !lacks(w, edit) {
@@ -100,9 +100,9 @@ func (n *narrowing) shows(w *workload.Workload, s *sight) bool {
 	return !isKnown
 }
 
-// compare makes a sight compare the config with a record that was made by another filter: with the
+// compare makes a seenConfig compare the config with a record that was made by another filter: with the
 // keys that the record covers. A difference that does not count is none.
-func (n *narrowing) compare(v *catalog.View, s *sight) {
+func (n *narrowing) compare(v *catalog.View, s *seenConfig) {
 	n.present = s.checksum
 	recorded, found := v.Workload.Record.Checksums[s.ref]
 	if !found {

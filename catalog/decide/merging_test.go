@@ -218,14 +218,14 @@ func TestMergedReferencesAreJudgedLikeThoseInTheTemplate(t *testing.T) {
 		o := newOracle(view, &w.deployment.Spec.Template.Spec)
 		for name, matters := range map[string]func(names.ConfigRef) bool{"any": anyConfig, "appeared": appeared(view.Workload)} {
 			_, suspicious, _ := o.judge(pods, matters)
-			if found := candidates(&view, sights(&view), matters); (len(found) > 0) != suspicious {
+			if found := candidates(&view, seenConfigs(&view), matters); (len(found) > 0) != suspicious {
 				t.Fatalf("%s: candidates %+v, want some: %t", name, found, suspicious)
 			}
 		}
 		matters := anyConfig
 		switch w := view.Workload; {
 		case w.Record.Trusted && hasRested(w):
-			matters = recordedOtherwise(w, sights(&view))
+			matters = recordedOtherwise(w, seenConfigs(&view))
 		case w.Record.Trusted:
 			matters = appeared(w)
 		}

@@ -77,11 +77,11 @@ func appeared(w *workload.Workload) func(names.ConfigRef) bool {
 
 // recordedOtherwise selects the configs whose content is not the one in the workload's
 // record.
-func recordedOtherwise(w *workload.Workload, sights []sight) func(names.ConfigRef) bool {
+func recordedOtherwise(w *workload.Workload, seenConfigs []seenConfig) func(names.ConfigRef) bool {
 	same := make(map[names.ConfigRef]struct{})
-	for i := range sights {
-		if recorded, found := w.Record.Checksums[sights[i].ref]; found && recorded == sights[i].checksum {
-			same[sights[i].ref] = struct{}{}
+	for i := range seenConfigs {
+		if recorded, found := w.Record.Checksums[seenConfigs[i].ref]; found && recorded == seenConfigs[i].checksum {
+			same[seenConfigs[i].ref] = struct{}{}
 		}
 	}
 	return func(ref names.ConfigRef) bool {
@@ -93,10 +93,10 @@ func recordedOtherwise(w *workload.Workload, sights []sight) func(names.ConfigRe
 // candidates returns the references to the configs whose content changed since the workload
 // opted in, or since a record of the original, sorted by config. Keys that did not count when the record was
 // made always matter.
-func candidates(view *catalog.View, sights []sight, matters func(names.ConfigRef) bool) []candidate {
+func candidates(view *catalog.View, seenConfigs []seenConfig, matters func(names.ConfigRef) bool) []candidate {
 	var found []candidate
-	for i := range sights {
-		if s := &sights[i]; s.config != nil && (matters(s.ref) || s.narrowing != nil) {
+	for i := range seenConfigs {
+		if s := &seenConfigs[i]; s.config != nil && (matters(s.ref) || s.narrowing != nil) {
 			found = append(found, candidatesOf(view, s)...)
 		}
 	}
@@ -104,7 +104,7 @@ func candidates(view *catalog.View, sights []sight, matters func(names.ConfigRef
 }
 
 // candidatesOf finds the edits that concern the references to one config.
-func candidatesOf(view *catalog.View, s *sight) []candidate {
+func candidatesOf(view *catalog.View, s *seenConfig) []candidate {
 	comparison, config := compareOriginal(view, s), s.config
 	if comparison == sameData {
 		config = config.Binary()
@@ -141,7 +141,7 @@ func seeTheSame(a, b *template.Reference) bool {
 type history struct {
 	workload *workload.Workload
 	config   *content.Config
-	// narrowing is that of the [sight].
+	// narrowing is that of the [seenConfig].
 	narrowing *narrowing
 	// ignoredUntil is the moment until which the workload ignored the config, as far as a watch showed it. wasIgnored
 	// means that it did so at all. There may be very many edits.

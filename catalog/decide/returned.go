@@ -22,8 +22,8 @@ import (
 
 // span is an interval in which readers could read content other than the recorded one.
 type span struct {
-	// sight is the config, and past is the content that it had, or nil if that is not known.
-	sight *sight
+	// seen is the config, and past is the content that it had, or nil if that is not known.
+	seen  *seenConfig
 	past  *content.Past
 	from  names.Sighting
 	until names.Sighting // zero if it is not known when it ended
@@ -31,11 +31,11 @@ type span struct {
 
 // concerns reports whether a reference to the config could read the other content.
 func (s *span) concerns(reference *template.Reference) bool {
-	return s.past == nil || s.past.IsOther(s.sight.config, reference)
+	return s.past == nil || s.past.IsOther(s.seen.config, reference)
 }
 
 // concernsRecord reports whether past content concerns a key that the record covers.
-func (s *sight) concernsRecord(p *content.Past) bool {
+func (s *seenConfig) concernsRecord(p *content.Past) bool {
 	return s.narrowing == nil || p.Key == "" || s.narrowing.isCovered(annotation.Edit{Key: p.Key})
 }
 
@@ -45,14 +45,14 @@ const maxSpans = 1000
 
 // spans returns the intervals since the record in which a config had other content than the
 // recorded one, although it has the recorded content now.
-func spans(v *catalog.View, sights []sight) []span {
+func spans(v *catalog.View, seenConfigs []seenConfig) []span {
 	w := v.Workload
 	if len(v.Past) == 0 && w.Record.Contradicted.IsZero() {
 		return nil
 	}
 	var found []span
-	for i := range sights {
-		if s := &sights[i]; isRecordedSame(v, s) {
+	for i := range seenConfigs {
+		if s := &seenConfigs[i]; isRecordedSame(v, s) {
 			known := len(found)
 			found = s.appendPastSpans(found, w, v.Past[s.ref])
 			if known > maxSpans {
@@ -60,7 +60,7 @@ func spans(v *catalog.View, sights []sight) []span {
 			}
 		}
 	}
-	return append(found, markedSpans(v, sights, found)...)
+	return append(found, markedSpans(v, seenConfigs, found)...)
 }
 
 // joinSpans joins the spans from an index on, which belong to one config, into one.
@@ -72,16 +72,16 @@ func joinSpans(all []span, from int) []span {
 	for _, s := range all[from+1:] {
 		joined = content.Mix("", joined, content.Past{From: s.from, Until: s.until})
 	}
-	return append(all[:from], span{sight: all[from].sight, past: &joined, from: joined.From, until: joined.Until})
+	return append(all[:from], span{seen: all[from].seen, past: &joined, from: joined.From, until: joined.Until})
 }
 
 // appendPastSpans appends the spans of one config that the watch showed.
-func (s *sight) appendPastSpans(found []span, w *workload.Workload, past []content.Past) []span {
+func (s *seenConfig) appendPastSpans(found []span, w *workload.Workload, past []content.Past) []span {
 	for i := range past {
 		p := &past[i]
 		from, isLater := since(p, w)
 		if isLater && !p.IsOpen() && s.concernsRecord(p) && slices.ContainsFunc(s.references, func(r template.Reference) bool { return p.IsOther(s.config, &r) }) {
-			found = append(found, span{sight: s, past: p, from: from, until: p.Until})
+			found = append(found, span{seen: s, past: p, from: from, until: p.Until})
 		}
 	}
 	return found
@@ -124,9 +124,9 @@ const reasonLacking = "a config is gone whose content differed from the record f
 
 // lacksContradicted reports whether a recorded config that had other content for a while is gone.
 // The config may come back, so that knowledge must not be lost.
-func lacksContradicted(v *catalog.View, sights []sight) bool {
+func lacksContradicted(v *catalog.View, seenConfigs []seenConfig) bool {
 	w := v.Workload
-	return w.Record.Trusted && slices.ContainsFunc(sights, func(s sight) bool {
+	return w.Record.Trusted && slices.ContainsFunc(seenConfigs, func(s seenConfig) bool {
 		return hasLost(w, &s) && (w.Record.Marked || slices.ContainsFunc(v.Past[s.ref], func(p content.Past) bool {
 			_, isLater := since(&p, w)
 			return isLater && !p.IsOpen() && p.ConcernsAny(s.references)
@@ -135,7 +135,7 @@ func lacksContradicted(v *catalog.View, sights []sight) bool {
 }
 
 // isRecordedSame reports whether the record is trusted and has the present checksum of a config.
-func isRecordedSame(v *catalog.View, s *sight) bool {
+func isRecordedSame(v *catalog.View, s *seenConfig) bool {
 	recorded, found := v.Workload.Record.Checksums[s.ref]
 	return s.config != nil && found && v.Workload.Record.Trusted && recorded == s.checksum
 }
@@ -154,7 +154,7 @@ func lastOfKey(edits []annotation.Edit, key string) annotation.Edit {
 // for each recorded config. The interval ended when the watch showed the last edit; if the watch
 // has shown no edit since, the end is unknown. There is no such interval if the watch showed a known
 // one that covers its beginning.
-func markedSpans(v *catalog.View, sights []sight, known []span) []span {
+func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span {
 	w := v.Workload
 	since := w.ContradictedSince()
 	covers := func(s span) bool {
@@ -164,10 +164,10 @@ func markedSpans(v *catalog.View, sights []sight, known []span) []span {
 		return nil
 	}
 	var marked []span
-	until := lastSeen(v, sights, since)
-	for i := range sights {
-		if isRecordedSame(v, &sights[i]) {
-			marked = append(marked, span{sight: &sights[i], from: names.Sighting{At: since}, until: until})
+	until := lastSeen(v, seenConfigs, since)
+	for i := range seenConfigs {
+		if isRecordedSame(v, &seenConfigs[i]) {
+			marked = append(marked, span{seen: &seenConfigs[i], from: names.Sighting{At: since}, until: until})
 		}
 	}
 	return marked
@@ -176,21 +176,21 @@ func markedSpans(v *catalog.View, sights []sight, known []span) []span {
 // lastSeen returns when the watch showed the last edit or creation that concerns the workload and is
 // not older than the given time. It is zero if there is none. What the watch showed before the
 // catalog knew all configs does not count: another config may have changed after that.
-func lastSeen(v *catalog.View, sights []sight, since time.Time) names.Sighting {
+func lastSeen(v *catalog.View, seenConfigs []seenConfig, since time.Time) names.Sighting {
 	last := names.Sighting{At: since}
 	note := func(edit annotation.Edit) {
 		if edit.Seen > v.Complete && !edit.At.Before(last.At) {
 			last = names.Sighting{At: edit.At, Seen: edit.Seen}
 		}
 	}
-	for i := range sights {
-		if sights[i].config == nil {
+	for i := range seenConfigs {
+		if seenConfigs[i].config == nil {
 			continue
 		}
-		note(sights[i].config.Creation())
-		selected := content.Selections(sights[i].references)
-		for _, edit := range sights[i].config.Edits {
-			if sights[i].config.IsSeen(edit, selected) {
+		note(seenConfigs[i].config.Creation())
+		selected := content.Selections(seenConfigs[i].references)
+		for _, edit := range seenConfigs[i].config.Edits {
+			if seenConfigs[i].config.IsSeen(edit, selected) {
 				note(edit)
 			}
 		}
@@ -202,15 +202,15 @@ func lastSeen(v *catalog.View, sights []sight, since time.Time) names.Sighting {
 }
 
 // noteContradiction notes whether the record is contradicted, and since when.
-func (d *Decision) noteContradiction(view *catalog.View, sights []sight, spans []span) {
+func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfig, spans []span) {
 	first := names.Sighting{At: view.Workload.ContradictedSince()}
 	note := func(from names.Sighting) {
 		if first.At.IsZero() || !from.At.After(first.At) {
 			first = from
 		}
 	}
-	for i := range sights {
-		if s := &sights[i]; isRecordedOtherwise(view, s) {
+	for i := range seenConfigs {
+		if s := &seenConfigs[i]; isRecordedOtherwise(view, s) {
 			d.Contradicts = true
 			s.eachChange(view.Workload, view.Past[s.ref], note)
 		}
@@ -222,16 +222,16 @@ func (d *Decision) noteContradiction(view *catalog.View, sights []sight, spans [
 		}
 	}
 	if d.Contradicts {
-		eachOpenAbsence(view, sights, note)
+		eachOpenAbsence(view, seenConfigs, note)
 		d.Contradicted = first
 	}
 }
 
 // eachOpenAbsence calls a function with the moment since which a recorded config is gone. Containers
 // that start without it have other content than the record says.
-func eachOpenAbsence(v *catalog.View, sights []sight, gone func(names.Sighting)) {
-	for i := range sights {
-		s := &sights[i]
+func eachOpenAbsence(v *catalog.View, seenConfigs []seenConfig, gone func(names.Sighting)) {
+	for i := range seenConfigs {
+		s := &seenConfigs[i]
 		if !hasLost(v.Workload, s) {
 			continue
 		}
@@ -245,7 +245,7 @@ func eachOpenAbsence(v *catalog.View, sights []sight, gone func(names.Sighting))
 
 // eachChange calls a function with each known change since the record of what the workload sees of
 // a config.
-func (s *sight) eachChange(w *workload.Workload, past []content.Past, change func(names.Sighting)) {
+func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, change func(names.Sighting)) {
 	note := func(from names.Sighting) {
 		if isLater(w, from) {
 			change(from)
@@ -305,7 +305,7 @@ func (s *span) isRead(at *allReads, templateSeen names.Sequence) bool {
 	if s.until.At.IsZero() {
 		until = endOfTime
 	}
-	return slices.ContainsFunc(s.sight.references, func(reader template.Reference) bool {
+	return slices.ContainsFunc(s.seen.references, func(reader template.Reference) bool {
 		return at.isAny(&reader, from, until) && s.concerns(&reader)
 	})
 }
@@ -324,7 +324,7 @@ func (d *Decision) addReturned(w *workload.Workload, spans []span, pods []Pod) b
 		}
 		found = true
 		if s.past != nil {
-			returned.addCause(s.sight.ref, []annotation.Edit{lastOfKey(s.sight.config.Edits, s.past.Key)})
+			returned.addCause(s.seen.ref, []annotation.Edit{lastOfKey(s.seen.config.Edits, s.past.Key)})
 		}
 	}
 	d.Causes = joinCauses(d.Causes, returned.Causes)

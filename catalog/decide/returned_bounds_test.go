@@ -39,7 +39,7 @@ func TestTheIntervalsOfOneWorkloadAreBounded(t *testing.T) {
 		}
 	}
 	view, _ = c.View(w.Ref)
-	if spans := spans(&view, sights(&view)); len(spans) <= maxSpans || len(spans) > maxSpans+content.MaxPast+configs {
+	if spans := spans(&view, seenConfigs(&view)); len(spans) <= maxSpans || len(spans) > maxSpans+content.MaxPast+configs {
 		t.Errorf("%d intervals", len(spans))
 	}
 	for name, test := range map[string]struct {

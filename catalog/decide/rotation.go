@@ -11,7 +11,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
-	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // addSince adds to the checksums to record since when rotations matter.
@@ -25,21 +24,24 @@ func addSince(v *catalog.View, checksums record.Checksums) {
 	}
 }
 
+// farFuture limits what anyone may have recorded as a time.
+const farFuture = 1 << 32
+
 // lacksRotation reports whether the workload has yet to follow a rotation: one that a watch showed since the workload reads
 // the class, or from after the time in its record. If the record is not trusted, it may be from before the workload opted in.
-func lacksRotation(v *catalog.View, m *content.MountState) bool {
+func lacksRotation(v *catalog.View, m *content.CSIMountState) bool {
 	if m.Shown > v.Mounts[m.Class].ReadSince {
 		return true
 	}
 	w := v.Workload
 	since, isRecorded := w.Record.Checksums[m.Class]
-	return isRecorded && m.Rotated.After(time.Unix(int64(min(since, workload.FarFuture)), 0)) && //nolint:gosec // no more than FarFuture
+	return isRecorded && m.Rotated.After(time.Unix(int64(min(since, farFuture)), 0)) && //nolint:gosec // no more than farFuture
 		(w.Record.Trusted || !m.Rotated.Before(w.OptedIn))
 }
 
 // eachRotated calls a function with each mount of the classes that the workload reads whose rotation it has yet to follow, until
 // the function returns false. The classes come sorted.
-func eachRotated(v *catalog.View, found func(*content.MountState) bool) {
+func eachRotated(v *catalog.View, found func(*content.CSIMountState) bool) {
 	for _, ref := range slices.SortedFunc(maps.Keys(v.Mounts), names.CompareConfigRefs) {
 		for _, m := range v.Mounts[ref].Rotated {
 			if lacksRotation(v, m) && !found(m) {
@@ -51,7 +53,7 @@ func eachRotated(v *catalog.View, found func(*content.MountState) bool) {
 
 // hasRotated reports whether files of mounted volumes have changed, in whichever pods.
 func hasRotated(v *catalog.View) (has bool) {
-	eachRotated(v, func(*content.MountState) bool { has = true; return false })
+	eachRotated(v, func(*content.CSIMountState) bool { has = true; return false })
 	return has
 }
 
@@ -59,7 +61,7 @@ func hasRotated(v *catalog.View) (has bool) {
 // there are such pods.
 func (d *Decision) addRotated(view *catalog.View, pods []Pod) (hasAny bool) {
 	var starts map[types.UID][]time.Time
-	eachRotated(view, func(m *content.MountState) bool {
+	eachRotated(view, func(m *content.CSIMountState) bool {
 		if starts == nil {
 			starts = startsOf(pods)
 		}

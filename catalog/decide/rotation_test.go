@@ -26,10 +26,10 @@ func classRef(name string) names.ConfigRef {
 }
 
 // rotatedIn is what a pod has mounted since noon, and what was rotated some seconds later.
-func rotatedIn(pod types.UID, seconds float64, versions ...string) content.Mount {
+func rotatedIn(pod types.UID, seconds float64, versions ...string) content.CSIMount {
 	meta := objecttest.StatusMeta(pod)
 	meta.Generation, meta.ManagedFields[0].Time = 2, objecttest.Stamp(objecttest.NoonPlus(seconds).Truncate(time.Second))
-	return content.NewMount(&meta, "db", catalogtest.VersionsOf(versions))
+	return content.NewCSIMount(&meta, "db", catalogtest.VersionsOf(versions))
 }
 
 // beginMounted is the story of a Deployment that mounts the class db, and of its pod a, whose status is listed a
@@ -43,19 +43,19 @@ func beginMounted() *story {
 	return s
 }
 
-func (s *story) listMounts(seconds float64, mounts ...content.Mount) (news []names.ConfigRef) {
+func (s *story) listMounts(seconds float64, mounts ...content.CSIMount) (news []names.ConfigRef) {
 	isFirst := s.mountsListed != s.catalog
 	s.mountsListed = s.catalog
 	s.catalog.ListMounts("", objecttest.ListOf(mounts...), objecttest.NoonPlus(seconds), isFirst, func(class names.ConfigRef) { news = append(news, class) })
 	return news
 }
 
-func (s *story) mounted(m content.Mount, seconds float64) (isNews bool) {
+func (s *story) mounted(m content.CSIMount, seconds float64) (isNews bool) {
 	return s.catalog.ObserveMount(m, objecttest.NoonPlus(seconds))
 }
 
 // isReplaced lets another process take over that finds these mounts.
-func (s *story) isReplaced(seconds float64, mounts ...content.Mount) {
+func (s *story) isReplaced(seconds float64, mounts ...content.CSIMount) {
 	s.catalog = catalog.New()
 	s.catalog.SetKey(catalogtest.TestKey)
 	s.listMounts(seconds, mounts...)
@@ -111,20 +111,20 @@ func TestWhatIsNoRotation(t *testing.T) {
 		"another order": func(s *story) bool {
 			objects := catalogtest.VersionsOf([]string{"v1", "w1"})
 			objects[0], objects[1] = objects[1], objects[0]
-			return s.mounted(content.NewMount(&reversed, "db", objects), 100)
+			return s.mounted(content.NewCSIMount(&reversed, "db", objects), 100)
 		},
 		"a status without objects": func(s *story) bool {
 			return s.mounted(catalogtest.MountIn("a"), 100) || s.mounted(catalogtest.MountIn("a", "v1", "w1"), 101)
 		},
 		"a pod of the same name": func(s *story) bool {
-			return s.mounted(content.NewMount(&again, "db", catalogtest.VersionsOf([]string{"v2"})), 100)
+			return s.mounted(content.NewCSIMount(&again, "db", catalogtest.VersionsOf([]string{"v2"})), 100)
 		},
 		"a list that shows the same":               func(s *story) bool { return len(s.listMounts(100, catalogtest.MountIn("a", "v1", "w1"))) > 0 },
 		"a list without the pod":                   func(s *story) bool { return len(s.listMounts(100)) > 0 },
 		"a write that changes something else":      func(s *story) bool { return s.mounted(rotatedIn("a", 100, "v1", "w1"), 100) },
 		"a status that no longer says whose it is": func(s *story) bool { m := catalogtest.MountIn("a", "v2"); m.Pod = ""; return s.mounted(m, 100) },
 		"a status of the same name of another class": func(s *story) bool {
-			return s.mounted(content.NewMount(&reversed, "other", catalogtest.VersionsOf([]string{"v2"})), 100)
+			return s.mounted(content.NewCSIMount(&reversed, "other", catalogtest.VersionsOf([]string{"v2"})), 100)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -231,7 +231,7 @@ func TestAnotherProcessFindsRotationsThatNobodySaw(t *testing.T) {
 	s.requireOutcome(t, Keep, startedIn("a", 1))
 	labeled := objecttest.StatusMeta("a")
 	labeled.ManagedFields[0].Time = objecttest.Stamp(objecttest.NoonPlus(100))
-	s.isReplaced(200, content.NewMount(&labeled, "db", catalogtest.VersionsOf([]string{"v1"})))
+	s.isReplaced(200, content.NewCSIMount(&labeled, "db", catalogtest.VersionsOf([]string{"v1"})))
 	s.requireOutcome(t, Keep, startedIn("a", 1))
 }
 
@@ -342,7 +342,7 @@ func TestAnotherProcessFindsTheSameContentOfTheClass(t *testing.T) {
 	s.mounted(catalogtest.MountIn("a", "v2"), 100)
 	s.mounted(catalogtest.MountIn("b", "v3"), 150)
 	want := s.catalog.ContentID(classRef("db"), nil)
-	for _, mounts := range [][]content.Mount{
+	for _, mounts := range [][]content.CSIMount{
 		{rotatedIn("a", 100, "v2"), rotatedIn("b", 150, "v3"), catalogtest.MountIn("c", "v4")},
 		{catalogtest.MountIn("c", "v4"), rotatedIn("b", 150, "v3"), rotatedIn("a", 100, "v2")},
 	} {
@@ -425,7 +425,7 @@ func TestPodsAreJudgedByTheirOwnVersions(t *testing.T) {
 				delete(now, pod)
 				s.catalog.ForgetMount(catalogtest.MountIn(pod))
 			case 1: // a gap, in which one pod was rotated
-				var all []content.Mount
+				var all []content.CSIMount
 				if _, found := now[pod]; found {
 					now[pod] = version
 				}

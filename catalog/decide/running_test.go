@@ -25,7 +25,7 @@ var whole = workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true
 // the given time, with a restart for the named ConfigMaps.
 func (s *story) caughtUp(seconds float64, change func(*workload.Workload), restartedFor ...string) {
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	checksums := currentChecksums(&view, sights(&view), false)
+	checksums := currentChecksums(&view, seenConfigs(&view), false)
 	catalogtest.WriteRecord(s.deployment, checksums, objecttest.NoonPlus(seconds))
 	w := s.reduced()
 	w.Rollout = whole
@@ -167,8 +167,8 @@ func isRunning(view catalog.View, config *content.Config, moment names.Sequence)
 			takesPart = takesPart || moment > 0 && edit.Seen == moment && r.Config == config.Ref && config.IsVisible(edit, r.Keys)
 		}
 	}
-	sights := sights(&view)
-	same := slices.ContainsFunc(sights, func(s sight) bool { return s.ref == config.Ref && isRecordedSame(&view, &s) })
+	seenConfigs := seenConfigs(&view)
+	same := slices.ContainsFunc(seenConfigs, func(s seenConfig) bool { return s.ref == config.Ref && isRecordedSame(&view, &s) })
 	return takesPart && same && w.Record.Reverted == nil && !w.Idle
 }
 

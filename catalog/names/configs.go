@@ -15,7 +15,7 @@ type ConfigKind uint8
 const (
 	ConfigMap ConfigKind = iota + 1
 	Secret
-	// SecretProviderClass is a class of the Secrets Store CSI driver; see [content.Mount].
+	// SecretProviderClass is a class of the Secrets Store CSI driver; see [content.CSIMount].
 	SecretProviderClass
 )
 
@@ -45,7 +45,7 @@ func (k ConfigKind) String() string { return ConfigKinds[k].Name }
 func (k ConfigKind) IsSecret() bool { return ConfigKinds[k].IsSecret }
 
 // IsPerPod reports whether each pod has content of its own. Such content is not compared with a record,
-// and no checksum of it is recorded; see [content.Mount].
+// and no checksum of it is recorded; see [content.CSIMount].
 func (k ConfigKind) IsPerPod() bool { return ConfigKinds[k].isPerPod }
 
 // IsKeyed reports whether checksums of the content are recorded, with a [content.ChecksumKey].

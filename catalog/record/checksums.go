@@ -24,7 +24,7 @@ import (
 const KeyedScheme = "keyed-v2"
 
 // Checksums hold what a workload's pods run with: the checksum of each config. For configs of which each
-// pod has its own content, there is a time in place of a checksum; see [content.ClassMounts].
+// pod has its own content, there is a time in place of a checksum; see [content.CSIClassMounts].
 type Checksums map[names.ConfigRef]names.Checksum
 
 // Public returns the checksums of configs that are not secret.

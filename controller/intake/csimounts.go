@@ -11,7 +11,7 @@ import (
 )
 
 // observeMount takes in a mount that is new or has changed.
-func (in *Intake) observeMount(mount *content.Mount) {
+func (in *Intake) observeMount(mount *content.CSIMount) {
 	if in.OptIns.Rules.Ignores(mount.Class.Namespace) {
 		return
 	}
@@ -23,7 +23,7 @@ func (in *Intake) observeMount(mount *content.Mount) {
 
 // listMounts takes in all mounts of a namespace, or of all namespaces.
 func (in *Intake) listMounts(namespace string, all []*kinds.Observation, first bool) {
-	mounts := make([]*content.Mount, 0, len(all))
+	mounts := make([]*content.CSIMount, 0, len(all))
 	for _, o := range all {
 		if !in.OptIns.Rules.Ignores(o.Mount.Class.Namespace) {
 			mounts = append(mounts, o.Mount)

@@ -24,7 +24,7 @@ import (
 type Observation struct {
 	ResourceVersion string
 	Config          *content.Config
-	Mount           *content.Mount
+	Mount           *content.CSIMount
 	Workload        *WorkloadObservation
 	Namespace       *optin.Namespace
 	Mistake         *Mistake // the names that are wrong, and the UID if values may be; nil for nearly all objects
@@ -158,7 +158,7 @@ func ReduceMount(object any) (*Observation, error) {
 	if !isOne {
 		return nil, fmt.Errorf("reduce object: unexpected type %T, want %s", object, custom.MountKind.Kind)
 	}
-	var mount content.Mount
+	var mount content.CSIMount
 	var err error
 	decodeObject(read, func() { mount, err = custom.Mount(read) })
 	return &Observation{ResourceVersion: read.ResourceVersion, Mount: &mount}, err

@@ -15,13 +15,13 @@ var MountKind = schema.GroupVersionKind{Group: "secrets-store.csi.x-k8s.io", Ver
 const MountResource = "secretproviderclasspodstatuses"
 
 // Mount reads an object of the [MountKind]. The result shares no memory with it.
-func Mount(o *Object) (content.Mount, error) {
+func Mount(o *Object) (content.CSIMount, error) {
 	if _, err := o.CheckSize(); err != nil {
-		return content.Mount{}, fmt.Errorf("read %s %s/%s: %w", MountKind.Kind, o.Namespace, o.Name, err)
+		return content.CSIMount{}, fmt.Errorf("read %s %s/%s: %w", MountKind.Kind, o.Namespace, o.Name, err)
 	}
 	status := read[struct {
-		Class   string                  `json:"secretProviderClassName"`
-		Objects []content.MountedObject `json:"objects"`
+		Class   string              `json:"secretProviderClassName"`
+		Objects []content.CSIObject `json:"objects"`
 	}](o.Status)
-	return content.NewMount(&o.ObjectMeta, status.Class, status.Objects), nil
+	return content.NewCSIMount(&o.ObjectMeta, status.Class, status.Objects), nil
 }
