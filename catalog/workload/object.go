@@ -96,6 +96,9 @@ const (
 	InPlace
 )
 
+// CannotRoll reports whether a restart replaces no pods of itself: somebody else has to act first, or none are wanted.
+func (o *Object) CannotRoll() bool { return o.Hold != NoHold && o.Hold.Prevents() == "" || o.Idle }
+
 // Prevents returns why no restart may begin, empty if the patch of a restart does what it can.
 func (h Hold) Prevents() string {
 	if h != InPlace {

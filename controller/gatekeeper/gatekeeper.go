@@ -166,7 +166,7 @@ func detached(answer gate.Answer) gate.Answer {
 func (g *Gatekeeper) Request(w *workload.Workload, decision *decide.Decision, wait time.Duration, standing gate.Standing, now time.Time) *gate.Request {
 	r := &gate.Request{
 		Workload: w.Ref, Wave: WaveOf(w), Wait: wait, Standing: standing,
-		CannotRoll: w.Hold != workload.NoHold && w.Hold.Prevents() == "" || w.Idle,
+		CannotRoll: w.CannotRoll(),
 		Causes:     g.causes(w, decision),
 	}
 	wishes := g.wishes(w, r.Causes)

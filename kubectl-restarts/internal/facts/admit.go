@@ -14,12 +14,12 @@ import (
 
 // Admit answers whether a restart of the workload for the configs may begin, as far as annotations, the
 // hold of everything (empty if there is none), a halt (nil if there is none) and what its pods lack (empty if nothing is
-// known) say. What else is under way is known to the controller's leader only.
+// known) say. Only the controller's leader knows what else is under way, and whether it may evict pods.
 func (w *Workload) Admit(configs []*content.Config, everything string, halt *gate.Halt, lacks string, now time.Time) gate.Answer {
 	wishes := w.Wishes(configs, everything)
 	closed, opens := wishes.Closed(func(window policy.Wish) (bool, time.Time, error) { return Closed(window, now) })
 	return gate.Admit(&gate.Case{
-		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, Missing: lacks, CannotRoll: w.Hold != workload.NoHold, Closed: closed, Opens: opens,
+		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, Missing: lacks, CannotRoll: w.CannotRoll(), Closed: closed, Opens: opens,
 	}, now)
 }
 
