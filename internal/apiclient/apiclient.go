@@ -13,7 +13,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/metadata"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
 	"k8s.io/client-go/util/flowcontrol"
 
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
@@ -121,20 +120,4 @@ type limiter struct{ flowcontrol.RateLimiter }
 func (l limiter) Wait(ctx context.Context) error {
 	defer fairqueue.Pause(ctx)()
 	return l.RateLimiter.Wait(ctx)
-}
-
-// Recorder returns a recorder of Events that writes through a broadcaster, which
-// its caller shuts down. The component is the source that the Events name. Another
-// component that writes through the same broadcaster calls [NewRecorder]. An Event with one of the lasting reasons is about
-// something that lasts longer than a process: as long as the API server has the same one of an earlier process, no other is
-// created, and that one gets the present time.
-func (c *Clients) Recorder(broadcaster record.EventBroadcaster, component string, lasting ...string) record.EventRecorder {
-	broadcaster.StartRecordingToSink(eventSink{c.events, newEventQueues(), lasting})
-	return NewRecorder(broadcaster, component)
-}
-
-// NewRecorder returns a recorder of Events for a component. It shortens messages with
-// [brief.Text].
-func NewRecorder(broadcaster record.EventBroadcaster, component string) record.EventRecorder {
-	return briefRecorder{broadcaster.NewRecorder(Scheme, corev1.EventSource{Component: component})}
 }
