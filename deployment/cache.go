@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"sync"
 
@@ -57,6 +58,16 @@ type entry[P any] struct {
 	number   uint64 // in the order in which the cache received the values
 	answered bool
 }
+
+// caches holds what the engine knows about the cluster.
+type caches struct {
+	deployments *cache[*rollout.Deployment, packedDeployment]
+	replicaSets *cache[*rollout.ReplicaSet, packedReplicaSet]
+	pods        *podTable
+}
+
+// noLimit is a limit that nothing exceeds.
+const noLimit = math.MaxInt
 
 func newCache[T cached, P packed[T]](pack func(T) P, groupsOf func(T) []digest.Digest, changed func(before, after T)) *cache[T, P] {
 	return &cache[T, P]{

@@ -2,9 +2,7 @@ package deployment
 
 import (
 	"fmt"
-	"math"
 	"slices"
-	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -13,34 +11,6 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/handover"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
-
-// caches holds what the engine knows about the cluster.
-type caches struct {
-	deployments *cache[*rollout.Deployment, packedDeployment]
-	replicaSets *cache[*rollout.ReplicaSet, packedReplicaSet]
-	pods        *podTable
-}
-
-// noLimit is a limit that nothing exceeds.
-const noLimit = math.MaxInt
-
-// observe collects what a plan for a Deployment may look at.
-func (c *caches) observe(d *rollout.Deployment, h writeHistory, now time.Time) *rollout.State {
-	s := &rollout.State{
-		Now:           now,
-		Deployment:    d,
-		ReplicaSets:   c.replicaSetsOf(d),
-		Orphans:       c.orphansFor(d),
-		Creation:      h.creation,
-		Created:       h.created,
-		StatusWritten: h.statusWritten,
-		StepTaken:     h.stepTaken,
-	}
-	if d.NeedsPods() {
-		s.Pods = c.pods.count(d, s.ReplicaSets)
-	}
-	return s
-}
 
 func reduceDeployment(object any) (packedDeployment, error) {
 	d, ok := object.(*appsv1.Deployment)

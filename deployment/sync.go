@@ -131,3 +131,21 @@ func failureOf(err error) fairqueue.Failure {
 func isPassing(err error) bool {
 	return apierrors.IsConflict(err) || apierrors.IsNotFound(err) || errors.Is(err, errMovedOn) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
+
+// observe collects what a plan for a Deployment may look at.
+func (c *caches) observe(d *rollout.Deployment, h writeHistory, now time.Time) *rollout.State {
+	s := &rollout.State{
+		Now:           now,
+		Deployment:    d,
+		ReplicaSets:   c.replicaSetsOf(d),
+		Orphans:       c.orphansFor(d),
+		Creation:      h.creation,
+		Created:       h.created,
+		StatusWritten: h.statusWritten,
+		StepTaken:     h.stepTaken,
+	}
+	if d.NeedsPods() {
+		s.Pods = c.pods.count(d, s.ReplicaSets)
+	}
+	return s
+}

@@ -128,3 +128,10 @@ func reduceProbe(object any) (*probeState, error) {
 		answer:       rollout.LastStatusWrite(d.ManagedFields, ""), // another installation of this engine writes under the same name
 	}, nil
 }
+
+// IsProbe reports whether a Deployment is the engine's own probe, which the engine does not
+// drive because it must not answer itself. The probe of another installation is a Deployment
+// like any other.
+func (m *Monitor) IsProbe(key types.NamespacedName) bool {
+	return key.Name == probeName && key.Namespace == m.prober.namespace
+}

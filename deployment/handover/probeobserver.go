@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/internal/watch"
 )
 
 // probeObserver takes in what the watch of the probe shows. It implements watch.Observer.
@@ -64,4 +65,12 @@ func (m probeObserver) Replace(all []*probeState, _ string) {
 		m.detector.probeDeleted(time.Now())
 		m.wake()
 	}
+}
+
+// ProbeStatus returns the state of the watch of the probe. It reports false if the engine may
+// not drive yet: then there is no such watch.
+func (m *Monitor) ProbeStatus() (watch.Status, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.probes.Status(), m.detector != nil
 }

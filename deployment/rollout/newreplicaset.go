@@ -43,17 +43,6 @@ func (p *plan) refreshNew() bool {
 	return true
 }
 
-// nextRevision returns one more than the greatest revision of the old ReplicaSets.
-func (p *plan) nextRevision() int64 {
-	greatest := int64(0)
-	for _, m := range p.oldRSs {
-		if revision, ok := revisionOf(m.Annotations); ok {
-			greatest = max(greatest, revision)
-		}
-	}
-	return greatest + 1
-}
-
 // orderNew orders the creation of the new ReplicaSet, with the size that the
 // strategy allows immediately.
 func (p *plan) orderNew(name, hash string) {
@@ -89,15 +78,6 @@ func (p *plan) noteFailure(failure *CreationFailure) {
 	if !failure.IsReported {
 		p.recordEvent(corev1.EventTypeWarning, ReasonCreateFailed, message)
 	}
-}
-
-// revision returns the Deployment's revision, which is that of its new ReplicaSet.
-// It is empty while there is no new ReplicaSet.
-func (p *plan) revision() string {
-	if p.newRS == nil {
-		return ""
-	}
-	return p.newRS.annotation(RevisionAnnotation)
 }
 
 // isSaturated reports whether the new ReplicaSet has all the pods that are wanted.

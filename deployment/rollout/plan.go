@@ -239,3 +239,7 @@ func (m *member) update() UpdateReplicaSet {
 		MinReadySeconds: m.minReadySeconds,
 	}
 }
+
+func (p *plan) recordEvent(kind, reason, message string) {
+	p.events = append(p.events, RecordEvent{Type: kind, Reason: reason, Message: message})
+}

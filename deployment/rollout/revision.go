@@ -1,53 +1,15 @@
 package rollout
 
 import (
-	"maps"
+	"cmp"
+	"slices"
 	"strconv"
 	"strings"
-
-	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
-)
-
-// The annotations that count revisions and make scaling detectable. They are the
-// annotations of Kubernetes' own controller, because kubectl reads them, and either
-// controller may take over from the other.
-const (
-	annotationPrefix          = "deployment.kubernetes.io/"
-	RevisionAnnotation        = annotationPrefix + "revision"
-	revisionHistoryAnnotation = annotationPrefix + "revision-history"
-	desiredReplicasAnnotation = annotationPrefix + "desired-replicas"
-	maxReplicasAnnotation     = annotationPrefix + "max-replicas"
-	RollbackAnnotation        = appsv1.DeprecatedRollbackTo
-)
-
-// OwnAnnotations are the annotations with values that ReplicaSets do not share. The
-// list must not be modified.
-var OwnAnnotations = []string{RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation}
-
-// The annotations in which the restart controller keeps what it knows about a
-// Deployment's pods. They change with the content of configs, not with the template,
-// and readers of ReplicaSets have no use for them.
-const (
-	configChecksumsAnnotation = "com.xing.deployment-restart.applied-config-checksums"
-	configBasisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
 )
 
 // maxHistoryLength is how many characters the list of a ReplicaSet's earlier revisions
 // may have; the oldest revisions are dropped.
 const maxHistoryLength = 2000
-
-// IsCopied reports whether an annotation goes with the template: from the
-// Deployment to its new ReplicaSet, and back in a rollback.
-func IsCopied(annotation string) bool {
-	switch annotation {
-	case corev1.LastAppliedConfigAnnotation, RevisionAnnotation, revisionHistoryAnnotation,
-		desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation,
-		configChecksumsAnnotation, configBasisAnnotation:
-		return false
-	}
-	return true
-}
 
 // revisionOf returns the revision in the annotations, 0 if there is no revision. If the
 // revision cannot be read, ok is false.
@@ -61,31 +23,6 @@ func revisionOf(annotations map[string]string) (revision int64, ok bool) {
 		return 0, false // ParseInt returns the greatest number if it is too long
 	}
 	return revision, true
-}
-
-// annotationsOfNew returns the annotations to set on the new ReplicaSet, given its
-// present annotations: copies of the Deployment's annotations, and its revision, which
-// is the greatest. If an earlier ReplicaSet becomes the new one again, its earlier
-// revision goes into its history.
-func annotationsOfNew(d *Deployment, present map[string]string, revision int64) map[string]string {
-	current, ok := revisionOf(present)
-	if !ok {
-		return nil // another client wrote it; leave it alone
-	}
-	changes := map[string]string{}
-	for key, value := range d.Annotations {
-		if old, found := present[key]; IsCopied(key) && (!found || old != value) {
-			changes[key] = value
-		}
-	}
-	// The given revision is smaller if old ReplicaSets have been deleted since.
-	if current < revision {
-		changes[RevisionAnnotation] = strconv.FormatInt(revision, 10)
-		if earlier, found := present[RevisionAnnotation]; found {
-			changes[revisionHistoryAnnotation] = appendRevision(present[revisionHistoryAnnotation], earlier)
-		}
-	}
-	return changes
 }
 
 // appendRevision appends a revision to a list of revisions.
@@ -104,28 +41,41 @@ func appendRevision(history, revision string) string {
 	return history
 }
 
-// sizeAnnotations returns the annotations that show what a ReplicaSet's size was
-// computed from. If they differ from the Deployment later, it has been scaled.
-func (d *Deployment) sizeAnnotations() map[string]string {
-	return map[string]string{
-		desiredReplicasAnnotation: strconv.FormatInt(d.Replicas, 10),
-		maxReplicasAnnotation:     strconv.FormatInt(d.maxReplicas(), 10),
+// ByRevision orders by revision and then by age. An unreadable revision counts as 0 and comes
+// first: comparing some ReplicaSets by age and others by revision would not be a consistent
+// order.
+func ByRevision(a, b *ReplicaSet) int {
+	first, _ := revisionOf(a.Annotations)
+	second, _ := revisionOf(b.Annotations)
+	return cmp.Or(cmp.Compare(first, second), byAge(a, b))
+}
+
+// sortByRevision puts the earliest revision first.
+func sortByRevision(members []*member) {
+	slices.SortFunc(members, func(a, b *member) int { return ByRevision(a.ReplicaSet, b.ReplicaSet) })
+}
+
+// nextRevision returns one more than the greatest revision of the old ReplicaSets.
+func (p *plan) nextRevision() int64 {
+	greatest := int64(0)
+	for _, m := range p.oldRSs {
+		if revision, ok := revisionOf(m.Annotations); ok {
+			greatest = max(greatest, revision)
+		}
 	}
+	return greatest + 1
 }
 
-// countOf reads an annotation that holds a number of pods. If it cannot be read or is
-// out of range, ok is false.
-func countOf(annotations map[string]string, key string) (n int64, ok bool) {
-	count, err := strconv.ParseUint(annotations[key], 10, 31)
-	return int64(count), err == nil
+// revision returns the Deployment's revision, which is that of its new ReplicaSet.
+// It is empty while there is no new ReplicaSet.
+func (p *plan) revision() string {
+	if p.newRS == nil {
+		return ""
+	}
+	return p.newRS.annotation(RevisionAnnotation)
 }
 
-// missing returns the annotations that differ from the present ones.
-func missing(wanted, present map[string]string) map[string]string {
-	changes := maps.Clone(wanted)
-	maps.DeleteFunc(changes, func(key, value string) bool {
-		old, found := present[key]
-		return found && old == value
-	})
-	return changes
+// revision returns the revision that the ReplicaSet will have.
+func (m *member) revision() (int64, bool) {
+	return revisionOf(map[string]string{RevisionAnnotation: m.annotation(RevisionAnnotation)})
 }

@@ -49,10 +49,6 @@ func (p *plan) giveUpRollback(reason, message string) {
 	p.recordEvent(corev1.EventTypeWarning, reason, message)
 }
 
-func (p *plan) recordEvent(kind, reason, message string) {
-	p.events = append(p.events, RecordEvent{Type: kind, Reason: reason, Message: message})
-}
-
 // restore returns the action that restores the template and the annotations of a
 // ReplicaSet.
 func (p *plan) restore(source *member, revision int64) RollBack {
@@ -96,9 +92,4 @@ func (p *plan) previousRevision() int64 {
 		return greatest
 	}
 	return second
-}
-
-// revision returns the revision that the ReplicaSet will have.
-func (m *member) revision() (int64, bool) {
-	return revisionOf(map[string]string{RevisionAnnotation: m.annotation(RevisionAnnotation)})
 }

@@ -1,10 +1,6 @@
 package rollout
 
-import (
-	"cmp"
-	"math"
-	"slices"
-)
+import "math"
 
 // prune orders the deletion of the old ReplicaSets beyond the history limit, the earliest
 // revisions first. A ReplicaSet stays if it still has pods or may get some, or if this plan
@@ -59,18 +55,4 @@ func (p *plan) pruneMidRollout() {
 	for _, m := range finished[:len(finished)-limit] {
 		p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
 	}
-}
-
-// ByRevision orders by revision and then by age. An unreadable revision counts as 0 and comes
-// first: comparing some ReplicaSets by age and others by revision would not be a consistent
-// order.
-func ByRevision(a, b *ReplicaSet) int {
-	first, _ := revisionOf(a.Annotations)
-	second, _ := revisionOf(b.Annotations)
-	return cmp.Or(cmp.Compare(first, second), byAge(a, b))
-}
-
-// sortByRevision puts the earliest revision first.
-func sortByRevision(members []*member) {
-	slices.SortFunc(members, func(a, b *member) int { return ByRevision(a.ReplicaSet, b.ReplicaSet) })
 }

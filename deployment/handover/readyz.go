@@ -5,26 +5,8 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/types"
-
 	"kubernetes-deployment-restart-controller/internal/brief"
-	"kubernetes-deployment-restart-controller/internal/watch"
 )
-
-// IsProbe reports whether a Deployment is the engine's own probe, which the engine does not
-// drive because it must not answer itself. The probe of another installation is a Deployment
-// like any other.
-func (m *Monitor) IsProbe(key types.NamespacedName) bool {
-	return key.Name == probeName && key.Namespace == m.prober.namespace
-}
-
-// ProbeStatus returns the state of the watch of the probe. It reports false if the engine may
-// not drive yet: then there is no such watch.
-func (m *Monitor) ProbeStatus() (watch.Status, bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.probes.Status(), m.detector != nil
-}
 
 // Detail describes in one line what the engine is doing, for /readyz. Until [Monitor.Run] is
 // called, that depends on whether this process leads.
