@@ -16,7 +16,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
@@ -128,28 +127,6 @@ func (s *session) kinds() ([]custom.Kind, error) {
 		}
 	}
 	return kinds, nil
-}
-
-// kindOf returns the kind of workload that an argument names, empty if it is none.
-func (s *session) kindOf(argument string) (names.WorkloadKind, error) {
-	name := strings.ToLower(argument)
-	if known, found := workloadKinds[strings.TrimSuffix(name, ".apps")]; found {
-		return known, nil
-	}
-	kinds, err := s.kinds()
-	if err != nil {
-		return "", err
-	}
-	for _, kind := range kinds {
-		if string(kind.Name()) == name {
-			return kind.Name(), nil
-		}
-	}
-	if kind, found := custom.KindNamed(names.WorkloadKind(name)); found {
-		s.named = append(s.named, kind)
-		return kind.Name(), nil
-	}
-	return "", nil
 }
 
 // unreached says which API server cannot be reached, if that is the error, in place of what was asked of it first.

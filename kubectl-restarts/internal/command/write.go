@@ -167,3 +167,18 @@ func (w *writer) done(o *object, what, next string) {
 }
 
 var errConfigOnly = errors.New("this works for configs only; use configmap/NAME or secret/NAME")
+
+// findConfig is like find for a config.
+func (w *writer) findConfig(ctx context.Context, argument string) (*object, error) {
+	o, err := w.find(ctx, argument)
+	if err == nil && o.kind != "" {
+		return nil, errConfigOnly
+	}
+	return o, err
+}
+
+// ref returns the name of an object that is a config.
+func (o *object) ref() names.ConfigRef {
+	kind, name, _ := strings.Cut(o.name, "/")
+	return names.ConfigRef{Kind: configKinds[kind], Namespace: o.Namespace, Name: name}
+}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/content"
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -85,6 +84,3 @@ func ByHand(hold workload.Hold) string {
 	}
 	return ""
 }
-
-// ConfigName names a config as kubectl does.
-func ConfigName(ref names.ConfigRef) string { return ref.NameWithin() }

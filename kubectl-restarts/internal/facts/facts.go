@@ -175,3 +175,6 @@ func (w *Workload) EditedAfterRecord(config *content.Config) time.Time {
 		return edit.At.After(w.Record.Written) && selects != nil && selects(edit.Key)
 	})
 }
+
+// ConfigName names a config as kubectl does.
+func ConfigName(ref names.ConfigRef) string { return ref.NameWithin() }

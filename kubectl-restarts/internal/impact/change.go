@@ -13,6 +13,17 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
+// Change is a change of a config.
+type Change struct {
+	Ref names.ConfigRef
+	// Before is nil if the config does not exist yet.
+	Before *content.Config
+	After  *content.Config
+	// KeysUnknown means that the keys of both are not those that the config has, because the caller
+	// may not read it.
+	KeysUnknown bool
+}
+
 // ConfigMapApplied returns the change that a ConfigMap of a file makes to the one of the cluster,
 // which is nil if there is none. The file is the whole content: keys that it lacks are removed. The rules
 // say what their annotations mean.

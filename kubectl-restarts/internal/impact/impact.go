@@ -20,17 +20,6 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
-// Change is a change of a config.
-type Change struct {
-	Ref names.ConfigRef
-	// Before is nil if the config does not exist yet.
-	Before *content.Config
-	After  *content.Config
-	// KeysUnknown means that the keys of both are not those that the config has, because the caller
-	// may not read it.
-	KeysUnknown bool
-}
-
 // Input is everything that matters.
 type Input struct {
 	Changes   []Change

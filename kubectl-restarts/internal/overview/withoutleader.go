@@ -5,7 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
@@ -74,28 +73,6 @@ func (l *look) lacks(w *facts.Workload) string {
 		return ""
 	}
 	return w.Lacks(func(ref names.ConfigRef) bool { return l.isKnown(ref) && l.config(ref) == nil })
-}
-
-// dateMistakes notes since when annotations that cannot be used are there at least: since an Event told of them.
-func (l *look) dateMistakes() {
-	for i := range l.Mistakes {
-		mistake := &l.Mistakes[i]
-		namespace, on := split(mistake.Object)
-		mistake.Beginning = l.events[about{namespace, on, facts.InvalidAnnotation}].Dates(mistake.Problem)
-	}
-}
-
-// config returns the metadata of a config as its readers see it, nil if it is not known, not shared, or not there.
-func (l *look) config(ref names.ConfigRef) *content.Config {
-	if source := l.configs[ref.Source()]; source != nil && ref.IsShared() {
-		return source.As(ref)
-	}
-	return l.configs[ref]
-}
-
-// isKnown reports whether a config would be among those that were listed.
-func (l *look) isKnown(ref names.ConfigRef) bool {
-	return !l.Unlisted[ref.Kind] && !ref.Kind.IsPerPod() && l.isInside(ref.Source().Namespace)
 }
 
 // unknown says why nothing shows how a workload is; empty if something does, if it wants no pods, or if the leader was asked.

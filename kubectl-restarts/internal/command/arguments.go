@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/internal/custom"
 )
 
 var configKinds = map[string]names.ConfigKind{
@@ -58,4 +59,26 @@ func typeAndName(arguments []string) (kind, name string, err error) {
 		return "", "", fmt.Errorf("expected TYPE/NAME or TYPE NAME, got %.100q", strings.Join(arguments, " "))
 	}
 	return kind, name, nil
+}
+
+// kindOf returns the kind of workload that an argument names, empty if it is none.
+func (s *session) kindOf(argument string) (names.WorkloadKind, error) {
+	name := strings.ToLower(argument)
+	if known, found := workloadKinds[strings.TrimSuffix(name, ".apps")]; found {
+		return known, nil
+	}
+	kinds, err := s.kinds()
+	if err != nil {
+		return "", err
+	}
+	for _, kind := range kinds {
+		if string(kind.Name()) == name {
+			return kind.Name(), nil
+		}
+	}
+	if kind, found := custom.KindNamed(names.WorkloadKind(name)); found {
+		s.named = append(s.named, kind)
+		return kind.Name(), nil
+	}
+	return "", nil
 }
