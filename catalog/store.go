@@ -154,25 +154,6 @@ func (s *store) removeConfig(ref names.ConfigRef, at time.Time) bool {
 	return true
 }
 
-// missConfig takes in that a config is missing from a list, unless it has changed since the list arrived. It reports whether
-// the config is gone and referenced.
-func (s *store) missConfig(config *content.Config, at time.Time) bool {
-	return s.config(config.Ref) == config && s.removeConfig(config.Ref, at)
-}
-
-// takeListed takes in a workload from a list, which does not show when its template came.
-func (s *store) takeListed(workload *workload.Workload, shown names.Sequence) bool {
-	isKept := s.workload(workload.Ref) == workload // by an earlier call that panicked
-	return !isKept && s.putWorkload(workload, 0, shown)
-}
-
-// missWorkload takes in that a workload is missing from a list, unless it was created again since the list arrived. It
-// reports whether the workload is gone.
-func (s *store) missWorkload(workload *workload.Workload) bool {
-	known := s.workload(workload.Ref)
-	return known != nil && known.UID == workload.UID && s.removeWorkload(workload.Ref)
-}
-
 // putWorkload completes and stores a workload. The watch showed its pod template at the moment
 // templateSeen, and had shown everything before the workload opted in up to the moment shown;
 // each is 0 if it is not known.

@@ -22,3 +22,9 @@ func ChoiceOf(meta *metav1.ObjectMeta) Choice {
 	}
 	return OptsOut
 }
+
+// OptOuts are the values of [EnabledAnnotation] that opt out as any value but [Enabled] does, and mean it.
+var OptOuts = []string{"disabled", "false", "no", "off"}
+
+// IsEnabled reports whether a workload with these annotations opted in.
+func IsEnabled(meta *metav1.ObjectMeta) bool { return ChoiceOf(meta) == OptsIn }

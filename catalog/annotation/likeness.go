@@ -4,9 +4,6 @@ package annotation
 // reads are compared with a name that is mistyped.
 const MaxCompared = 100
 
-// OptOuts are the values of [EnabledAnnotation] that opt out as any value but [Enabled] does, and mean it.
-var OptOuts = []string{"disabled", "false", "no", "off"}
-
 // LongestCompared is how many bytes of a name are compared with those of the controller's annotations.
 const LongestCompared = 2 * len(ChecksumsAnnotation)
 

@@ -1,12 +1,5 @@
 package annotation
 
-import (
-	"fmt"
-	"strings"
-
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
-
 // prefix begins the names of all annotations that people and the controller use: a domain, and the product.
 const (
 	Product = "deployment-restart"
@@ -108,34 +101,3 @@ func (p Place) Named() string {
 	}
 	return "a workload"
 }
-
-// PolicyReader reads annotations, and collects what is wrong with them.
-type PolicyReader struct {
-	Annotations map[string]string
-	Problems    []string
-}
-
-// Reject notes what is wrong with an annotation.
-func (r *PolicyReader) Reject(name, format string, arguments ...any) {
-	r.Problems = append(r.Problems, "annotation "+name+": "+fmt.Sprintf(format, arguments...))
-}
-
-// Problem describes all that is wrong, empty if nothing is.
-func (r *PolicyReader) Problem() string { return strings.Join(r.Problems, "; ") }
-
-// Text returns the value of an annotation, empty if it is longer than the limit.
-func (r *PolicyReader) Text(name string, limit int) string {
-	text := r.Annotations[name]
-	if len(text) > limit {
-		r.Reject(name, "%d bytes are too many, the limit is %d, so it counts as absent", len(text), limit)
-		return ""
-	}
-	return text
-}
-
-// IsEnabled reports whether a workload with these annotations opted in.
-func IsEnabled(meta *metav1.ObjectMeta) bool { return ChoiceOf(meta) == OptsIn }
-
-// RestartAtManager is the field manager of .spec.restartAt. With [FieldManager] itself, the API server would date the
-// record anew, and with it the restart.
-const RestartAtManager = FieldManager + "-restart-at"

@@ -19,6 +19,10 @@ import (
 // https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
 const FieldManager = "kubernetes-deployment-restart-controller"
 
+// RestartAtManager is the field manager of .spec.restartAt. With [FieldManager] itself, the API server would date the
+// record anew, and with it the restart.
+const RestartAtManager = FieldManager + "-restart-at"
+
 // ownedFields is the part of the fieldsV1 of a workload's managedFields that matters
 // here: the members of an object, each under "f:" and its name. See [eachOwnedKey] for configs.
 type ownedFields struct {

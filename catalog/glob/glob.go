@@ -72,3 +72,14 @@ func fits(part, text string) bool {
 	}
 	return true
 }
+
+// CheckName returns an error if a text is not a name that a config or a namespace can have.
+func CheckName(name string) error {
+	if err := Check(name); err != nil {
+		return err
+	}
+	if !IsLiteral(name) {
+		return errors.New("it is a pattern, not a name")
+	}
+	return nil
+}

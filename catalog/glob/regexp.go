@@ -5,17 +5,6 @@ import (
 	"strings"
 )
 
-// CheckName returns an error if a text is not a name that a config or a namespace can have.
-func CheckName(name string) error {
-	if err := Check(name); err != nil {
-		return err
-	}
-	if !IsLiteral(name) {
-		return errors.New("it is a pattern, not a name")
-	}
-	return nil
-}
-
 // errNotGlob says that a regular expression has no counterpart among globs.
 var errNotGlob = errors.New("of regular expressions, only .*, .+ and a|b can be used")
 

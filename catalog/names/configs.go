@@ -103,10 +103,6 @@ type Key struct {
 	Binary bool
 }
 
-// Sequence orders the observations of the watches: a later observation has a larger
-// sequence. 0 is the time before the catalog watched.
-type Sequence uint64
-
 // IsClassName reports whether a SecretProviderClass can have the name. Nobody checks names in statuses and volumes.
 func IsClassName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
 

@@ -18,14 +18,6 @@ func Runs[T any](list []T, same func(a, b *T) bool) iter.Seq[[]T] {
 	}
 }
 
-// AreEqual reports whether both values are the same, or both are missing.
-func AreEqual[T comparable](a, b *T) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return *a == *b
-}
-
 // MaxNamed is the highest number of configs, keys and writers that a decision names. Decisions
 // appear in logs and Events, and stay in memory while a restart is put off or unanswered;
 // nothing limits the number of a config's keys and writers.
@@ -33,12 +25,3 @@ const MaxNamed = 10
 
 // UnknownNumber stands for the number of others where it is not known whether there are any.
 const UnknownNumber = -1
-
-// UnlessZero returns nil for the zero value, which is that of nearly all objects.
-func UnlessZero[P comparable](policy P) *P {
-	var zero P
-	if policy == zero {
-		return nil
-	}
-	return &policy
-}

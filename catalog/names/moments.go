@@ -5,6 +5,10 @@ import (
 	"time"
 )
 
+// Sequence orders the observations of the watches: a later observation has a larger
+// sequence. 0 is the time before the catalog watched.
+type Sequence uint64
+
 // ClockTolerance is how far the clocks of the controller, the API server and the nodes may differ,
 // given that the API truncates times to whole seconds.
 const ClockTolerance = time.Second
@@ -22,10 +26,6 @@ type Sighting struct {
 	At   time.Time
 	Seen Sequence
 }
-
-// EveryContainer stands for all containers among the names of containers: programs in any of them may
-// read configs through the API. No container has that name, and it sorts before those of containers.
-const EveryContainer = "*"
 
 // UnixSeconds returns a time in seconds of Unix time, and 0 for a time before 1970 or after 2105,
 // which no clock shows.

@@ -60,3 +60,7 @@ func (k WorkloadKind) IsCustom() bool { return strings.Contains(string(k), ".") 
 
 // MarshalText makes logs of every format show the workload by its name.
 func (r WorkloadRef) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
+// EveryContainer stands for all containers among the names of containers: programs in any of them may
+// read configs through the API. No container has that name, and it sorts before those of containers.
+const EveryContainer = "*"

@@ -2,11 +2,9 @@ package template
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"strings"
 
-	"kubernetes-deployment-restart-controller/catalog/glob"
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
@@ -35,34 +33,4 @@ func (r Rules) add(references []Reference, namespace string) []Reference {
 
 func compareConfigsOfEntries(a, b Entry) int {
 	return cmp.Or(cmp.Compare(a.kind, b.kind), strings.Compare(a.name, b.name))
-}
-
-var (
-	errElsewhere    = errors.New("only annotations that name what is read through the API, or is ignored, name other namespaces")
-	errNoKeys       = errors.New("a SecretProviderClass counts as a whole")
-	errNotAPI       = errors.New("no program reads a SecretProviderClass through the API")
-	errNotOneConfig = errors.New("wildcards cannot name configs that are read through the API, only their keys")
-)
-
-// isAny lets an annotation have each entry.
-func (Entry) isAny() error { return nil }
-
-// isOfOwnNamespace returns an error for configs of other namespaces.
-func (e Entry) isOfOwnNamespace() error {
-	if strings.Contains(e.name, "/") {
-		return errElsewhere
-	}
-	return nil
-}
-
-// IsOneConfig returns an error unless the entry names one config, so that the workloads that read a config
-// are found by its name.
-func (e Entry) IsOneConfig() error {
-	switch {
-	case !glob.IsLiteral(e.name):
-		return errNotOneConfig
-	case e.kind.IsPerPod():
-		return errNotAPI
-	}
-	return nil
 }

@@ -182,6 +182,36 @@ func (e Entry) isAbout(ref names.ConfigRef) bool {
 	return e.kind == ref.Kind && (e.name == ref.Name || e.hasGlob && !ref.IsShared() && glob.Matches(e.name, ref.Name))
 }
 
+var (
+	errElsewhere    = errors.New("only annotations that name what is read through the API, or is ignored, name other namespaces")
+	errNoKeys       = errors.New("a SecretProviderClass counts as a whole")
+	errNotAPI       = errors.New("no program reads a SecretProviderClass through the API")
+	errNotOneConfig = errors.New("wildcards cannot name configs that are read through the API, only their keys")
+)
+
+// isAny lets an annotation have each entry.
+func (Entry) isAny() error { return nil }
+
+// isOfOwnNamespace returns an error for configs of other namespaces.
+func (e Entry) isOfOwnNamespace() error {
+	if strings.Contains(e.name, "/") {
+		return errElsewhere
+	}
+	return nil
+}
+
+// IsOneConfig returns an error unless the entry names one config, so that the workloads that read a config
+// are found by its name.
+func (e Entry) IsOneConfig() error {
+	switch {
+	case !glob.IsLiteral(e.name):
+		return errNotOneConfig
+	case e.kind.IsPerPod():
+		return errNotAPI
+	}
+	return nil
+}
+
 // Rules are the entries of a [Filter].
 type Rules struct {
 	only, also, ignore []Entry
@@ -271,70 +301,6 @@ func (r Rules) withoutIgnored(keys keyRules, ref names.ConfigRef) keyRules {
 		}
 	}
 	return keys
-}
-
-// keyRules say which keys of a config count: those that one of the rules in only names, if there are
-// any, and none of those in ignore.
-type keyRules struct {
-	only, ignore []string
-	none         bool
-	// all are the rules of both, sorted. They are collected for the first key.
-	all []string
-	// names select what counts of all keys of the config, whichever container reads it; byRules means
-	// that they are rules. Both are computed once, for the first container.
-	names   []string
-	byRules bool
-}
-
-func (k *keyRules) counts(key string) bool { return !k.none && allowedBy(k.sorted(), key) }
-
-// sorted returns the rules as [allowedBy] takes them.
-func (k *keyRules) sorted() []string {
-	if k.all == nil {
-		k.all = slices.Concat(k.only, k.ignore)
-		slices.Sort(k.all)
-	}
-	return k.all
-}
-
-// limit limits a selection to the keys that count. It returns false if no key can count.
-func (k *keyRules) limit(keys Selection) (Selection, bool) {
-	names, isList := keys.Listed()
-	switch {
-	case k.none:
-		return Selection{}, false
-	case len(k.only)+len(k.ignore) == 0:
-		return keys, true
-	case isList:
-		keys.Names = k.counting(names)
-	case keys.ByRules && len(keys.Names)+len(k.only)+len(k.ignore) <= MaxFilterEntries:
-		both := keyRules{only: k.only, ignore: slices.Concat(k.ignore, keys.Names)}
-		keys.Names, keys.ByRules = both.ofAll()
-	default:
-		keys.Names, keys.ByRules = k.ofAll()
-	}
-	return keys, len(keys.Names) > 0
-}
-
-// ofAll selects what counts of all keys: by their names if the rules list them, otherwise by the rules.
-func (k *keyRules) ofAll() (names []string, byRules bool) {
-	switch {
-	case k.names != nil:
-	case len(k.only) > 0 && !slices.ContainsFunc(k.only, func(rule string) bool { return rule[0] == onlyGlob }):
-		for _, rule := range k.only {
-			k.names = append(k.names, rule[1:])
-		}
-		slices.Sort(k.names)
-		k.names = k.counting(k.names)
-	default:
-		k.names, k.byRules = k.sorted(), true
-	}
-	return k.names, k.byRules
-}
-
-// counting returns those of sorted names that count.
-func (k *keyRules) counting(names []string) []string {
-	return slices.DeleteFunc(slices.Compact(slices.Clone(names)), func(name string) bool { return !k.counts(name) })
 }
 
 // needsMark reports whether a config counts only if it is marked.

@@ -59,30 +59,6 @@ func hasRule(rules []string, mark byte, key string) bool {
 	return found
 }
 
-// Rules describes the keys of a selection that a [Filter] limits to those that match patterns; empty if
-// none does.
-func (s Selection) Rules() string {
-	if !s.ByRules {
-		return ""
-	}
-	var only, ignored []string
-	for _, rule := range s.Names {
-		if rule[0] <= onlyName {
-			only = append(only, rule[1:])
-		} else {
-			ignored = append(ignored, rule[1:])
-		}
-	}
-	described := "all"
-	if len(only) > 0 {
-		described = strings.Join(only, ", ")
-	}
-	if len(ignored) > 0 {
-		described += " but " + strings.Join(ignored, ", ")
-	}
-	return described
-}
-
 // allowedOrNamed selects what rules allow and, besides, keys of these names, which only a rule about the key itself forbids.
 func allowedOrNamed(rules, names []string, dataOnly bool) Selection {
 	rules = slices.DeleteFunc(slices.Clone(rules), func(rule string) bool {
@@ -109,4 +85,68 @@ func inBoth(a, b []string) []string {
 		}
 	}
 	return both
+}
+
+// keyRules say which keys of a config count: those that one of the rules in only names, if there are
+// any, and none of those in ignore.
+type keyRules struct {
+	only, ignore []string
+	none         bool
+	// all are the rules of both, sorted. They are collected for the first key.
+	all []string
+	// names select what counts of all keys of the config, whichever container reads it; byRules means
+	// that they are rules. Both are computed once, for the first container.
+	names   []string
+	byRules bool
+}
+
+func (k *keyRules) counts(key string) bool { return !k.none && allowedBy(k.sorted(), key) }
+
+// sorted returns the rules as [allowedBy] takes them.
+func (k *keyRules) sorted() []string {
+	if k.all == nil {
+		k.all = slices.Concat(k.only, k.ignore)
+		slices.Sort(k.all)
+	}
+	return k.all
+}
+
+// limit limits a selection to the keys that count. It returns false if no key can count.
+func (k *keyRules) limit(keys Selection) (Selection, bool) {
+	names, isList := keys.Listed()
+	switch {
+	case k.none:
+		return Selection{}, false
+	case len(k.only)+len(k.ignore) == 0:
+		return keys, true
+	case isList:
+		keys.Names = k.counting(names)
+	case keys.ByRules && len(keys.Names)+len(k.only)+len(k.ignore) <= MaxFilterEntries:
+		both := keyRules{only: k.only, ignore: slices.Concat(k.ignore, keys.Names)}
+		keys.Names, keys.ByRules = both.ofAll()
+	default:
+		keys.Names, keys.ByRules = k.ofAll()
+	}
+	return keys, len(keys.Names) > 0
+}
+
+// ofAll selects what counts of all keys: by their names if the rules list them, otherwise by the rules.
+func (k *keyRules) ofAll() (names []string, byRules bool) {
+	switch {
+	case k.names != nil:
+	case len(k.only) > 0 && !slices.ContainsFunc(k.only, func(rule string) bool { return rule[0] == onlyGlob }):
+		for _, rule := range k.only {
+			k.names = append(k.names, rule[1:])
+		}
+		slices.Sort(k.names)
+		k.names = k.counting(k.names)
+	default:
+		k.names, k.byRules = k.sorted(), true
+	}
+	return k.names, k.byRules
+}
+
+// counting returns those of sorted names that count.
+func (k *keyRules) counting(names []string) []string {
+	return slices.DeleteFunc(slices.Compact(slices.Clone(names)), func(name string) bool { return !k.counts(name) })
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"time"
 
@@ -150,4 +151,9 @@ func (w *Workload) EnabledBy(since time.Time) *Workload {
 		following.OptedIn = since
 	}
 	return &following
+}
+
+// clampedSeconds returns a time in seconds of Unix time, and the nearest possible value for other times.
+func clampedSeconds(at time.Time) uint32 {
+	return uint32(min(max(at.Unix(), 0), math.MaxUint32)) //nolint:gosec // it fits
 }

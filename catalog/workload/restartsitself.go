@@ -1,7 +1,6 @@
 package workload
 
 import (
-	"math"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -61,8 +60,3 @@ func (o *Object) ScheduledRestart(now time.Time) string {
 }
 
 func (o *Object) restartAt() time.Time { return time.Unix(int64(o.RestartAt), 0).UTC() }
-
-// clampedSeconds returns a time in seconds of Unix time, and the nearest possible value for other times.
-func clampedSeconds(at time.Time) uint32 {
-	return uint32(min(max(at.Unix(), 0), math.MaxUint32)) //nolint:gosec // it fits
-}
