@@ -27,6 +27,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 const (
@@ -257,4 +258,20 @@ func addAppeared(next, last *decide.Decision, view *catalog.View) {
 			next.Causes = append(next.Causes, decide.Cause{Config: ref, Unnamed: true, Moments: []names.Sequence{config.Appeared}})
 		}
 	}
+}
+
+// wait notes what the next eviction waits for.
+func (e *Evictor) wait(w *workload.Workload, wait follow.EvictionWait) {
+	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
+		if row.Wait.Reason == wait.Reason {
+			wait.Since = row.Wait.Since
+		}
+		if row.Wait.Text != wait.Text && wait.IsOutside() {
+			e.Log.Info("eviction waits", "workload", w.Ref, "reason", wait.Reason, "why", wait.Text)
+		}
+		if wait.Remedy == status.GrantPermission && row.Wait.Remedy != wait.Remedy {
+			e.Refused.Note()
+		}
+		row.Wait = wait
+	})
 }

@@ -8,19 +8,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/workload"
-	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/failures"
-	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/controller/wording"
 )
-
-// restartID returns by which name the gate knows the restart of a workload that another process made.
-func restartID(w *workload.Workload) string {
-	if at, isByEviction := w.Record.EvictedAt(); isByEviction {
-		return "evict " + at.Format(time.RFC3339)
-	}
-	return w.Timestamp
-}
 
 // known returns a workload whose status says how far its restart has come, nil if the catalog does not know it, and
 // why no pod may be evicted, empty if one may.
@@ -94,21 +83,4 @@ func (d *Deliveries) FollowLeft(w *workload.Workload, now time.Time) {
 		began = now
 	}
 	d.adopt(w, d.RestartedFor(w), began, now, now)
-}
-
-// adopt follows a restart that was made earlier for what a decision says and has made progress since, and makes the gate count it.
-func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began, progressed, now time.Time) {
-	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Record.WasWhole, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
-		IsFormer: true, mayMend: !w.OwnRecord,
-	}
-	standing := gate.Unwell
-	if w.Record.WasWhole {
-		standing = gate.Well
-	}
-	request := d.Gate.Request(w, &restart.Decision, 0, standing, now)
-	request.ID = restart.id
-	d.Gate.Resumed(request, now)
-	d.History.Begin(w.Ref, restart.id, wording.CauseNote(restart.Decision), began)
-	d.follow(w, restart)
 }

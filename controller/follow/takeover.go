@@ -195,3 +195,28 @@ func DeliveredAt(w *workload.Workload) time.Time {
 	}
 	return RestartedAt(w)
 }
+
+// restartID returns by which name the gate knows the restart of a workload that another process made.
+func restartID(w *workload.Workload) string {
+	if at, isByEviction := w.Record.EvictedAt(); isByEviction {
+		return "evict " + at.Format(time.RFC3339)
+	}
+	return w.Timestamp
+}
+
+// adopt follows a restart that was made earlier for what a decision says and has made progress since, and makes the gate count it.
+func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began, progressed, now time.Time) {
+	restart := &RollingRestart{
+		Restart: delivery.Begin(w, w.Record.WasWhole, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
+		IsFormer: true, mayMend: !w.OwnRecord,
+	}
+	standing := gate.Unwell
+	if w.Record.WasWhole {
+		standing = gate.Well
+	}
+	request := d.Gate.Request(w, &restart.Decision, 0, standing, now)
+	request.ID = restart.id
+	d.Gate.Resumed(request, now)
+	d.History.Begin(w.Ref, restart.id, wording.CauseNote(restart.Decision), began)
+	d.follow(w, restart)
+}

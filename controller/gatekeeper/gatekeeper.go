@@ -1,14 +1,11 @@
 package gatekeeper
 
 import (
-	"cmp"
 	"context"
 	"log/slog"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/decide"
@@ -161,20 +158,6 @@ func detached(answer gate.Answer) gate.Answer {
 	return answer
 }
 
-// Request describes a restart that is due to the gate: how long the budget of the workload makes it wait, and
-// how the workload is before it. It does not say what is missing; see [Gatekeeper.Missing].
-func (g *Gatekeeper) Request(w *workload.Workload, decision *decide.Decision, wait time.Duration, standing gate.Standing, now time.Time) *gate.Request {
-	r := &gate.Request{
-		Workload: w.Ref, Wave: WaveOf(w), Wait: wait, Standing: standing,
-		CannotRoll: w.CannotRoll(),
-		Causes:     g.causes(w, decision),
-	}
-	wishes := g.wishes(w, r.Causes)
-	r.Hold = cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(g.Evicts))
-	r.Closed, r.Opens = wishes.Closed(func(window policy.Wish) (bool, time.Time, error) { return g.isClosed(window, now) })
-	return r
-}
-
 // Missing says which config does not exist that new pods of a workload need to start. It is empty if all do, or if that is
 // not known.
 func (g *Gatekeeper) Missing(view *catalog.View) string {
@@ -200,82 +183,6 @@ func (g *Gatekeeper) KnowsContent(config names.ConfigRef) bool {
 	return config.Kind.IsPerPod() || g.KnowsWhatExists(config.Kind, config.Namespace) && (!g.Catalog.HasConfig(config) || g.hasContent(config))
 }
 
-// causes returns the configs that a restart delivers. If it has further causes than the decision names,
-// or none that it can name, it may deliver any of the configs that the workload reads.
-func (g *Gatekeeper) causes(w *workload.Workload, decision *decide.Decision) []gate.Cause {
-	causes := make([]gate.Cause, 0, len(decision.Causes))
-	for i := range decision.Causes {
-		causes = append(causes, g.cause(&decision.Causes[i]))
-	}
-	if len(decision.Causes) > 0 && decision.MoreCauses == 0 {
-		return causes
-	}
-	named := make(map[names.ConfigRef]struct{}, len(causes))
-	for i := range causes {
-		named[causes[i].Config] = struct{}{}
-	}
-	for _, config := range w.Configs() {
-		_, isNamed := named[config]
-		if policy := g.Catalog.PolicyOf(config); !isNamed && !w.IgnoresBy(config, &policy) {
-			causes = append(causes, g.inGroup(gate.Cause{Config: config, IsGradual: g.IsGradual(policy)}))
-		}
-	}
-	return causes
-}
-
-func (g *Gatekeeper) cause(cause *decide.Cause) gate.Cause {
-	policy := g.Catalog.PolicyOf(cause.Config)
-	c := gate.Cause{Config: cause.Config, Keys: cause.AllKeys(), Moments: cause.Moments, IsGradual: g.IsGradual(policy)}
-	c.Moments = c.Moments[max(0, len(c.Moments)-maxFanOuts):]
-	if policy.Urgent != "" {
-		c.IsUrgent = policy.Urgent == g.Catalog.ContentID(cause.Config, nil)
-	}
-	return g.inGroup(c)
-}
-
-// maxFanOuts is in how many fan-outs of one config a restart takes part at most: in those of the last edits.
-const maxFanOuts = 4
-
-// inGroup completes a cause whose config has copies in other namespaces.
-func (g *Gatekeeper) inGroup(c gate.Cause) gate.Cause {
-	group := gate.GroupOf(c.Config.Kind, c.Config.Name)
-	if c.IsGradual && slices.Contains(g.FanOut.Groups, group) {
-		c.Group, c.Content = group, g.Catalog.ContentID(c.Config, nil)
-	}
-	return c
-}
-
-// IsGradual reports whether restarts for a config with these rules start slowly.
-func (g *Gatekeeper) IsGradual(rules policy.ConfigPolicy) bool {
-	switch rules.FanOut {
-	case policy.Gradual:
-		return true
-	case policy.AllAtOnce:
-		return false
-	}
-	return g.FanOut.Gradual
-}
-
-// WaveOf returns the wave of a workload, 0 if it has none.
-func WaveOf(w *workload.Workload) int16 {
-	if w.Policy == nil {
-		return 0
-	}
-	return w.Policy.Wave
-}
-
-// wishes returns what people ask of a restart for these causes. Those without a moment may not have changed.
-func (g *Gatekeeper) wishes(w *workload.Workload, causes []gate.Cause) policy.Wishes {
-	return policy.Wishes{Everything: g.EverythingHeld(), Workload: w.Policy, Delivered: func(yield func(policy.Delivery) bool) {
-		for i := range causes {
-			c := &causes[i]
-			if !yield(policy.Delivery{Config: c.Config, Policy: g.Catalog.PolicyOf(c.Config), IsUrgent: c.IsUrgent, IsUncertain: len(c.Moments) == 0}) {
-				return
-			}
-		}
-	}}
-}
-
 // Release says how to release the hold that keeps a restart from beginning, empty if no person has set it.
 func (g *Gatekeeper) Release(w *workload.Workload, decision *decide.Decision) string {
 	if w.Hold.Prevents() != "" {
@@ -299,15 +206,6 @@ func (g *Gatekeeper) EverythingHeld() string {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
 	return g.everything
-}
-
-// isClosed reports whether a window is closed, when it opens, zero if that is not known, and why it cannot be read.
-func (g *Gatekeeper) isClosed(window policy.Wish, now time.Time) (isClosed bool, opens time.Time, err error) {
-	if window.By != policy.ByController {
-		return g.windows.closedBy(window.Text, now)
-	}
-	isOpen, opens := g.FanOut.Window.At(now)
-	return !isOpen, opens, nil
 }
 
 // Begun notes that a restart has begun.
@@ -408,19 +306,6 @@ func (g *Gatekeeper) Progress() (underWay, finished []gate.Progress) {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
 	return slices.Collect(g.Ledger.Progress()), g.Ledger.TakeFinished()
-}
-
-// Collect computes the metrics of what the gate holds back.
-func (g *Gatekeeper) Collect(gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
-	g.Mu.Lock()
-	defer g.Mu.Unlock()
-	for reason, held := range g.Ledger.Waiting() {
-		gauge(heldDesc, float64(held), string(reason))
-	}
-	gauge(fanOutsDesc, float64(g.Ledger.FanOuts()), "rolling")
-	gauge(fanOutsDesc, float64(g.Ledger.ActiveHalts()), "halted")
-	gauge(undeliveredDesc, float64(g.Ledger.UnderWay()))
-	gauge(unreadDesc, float64(len(g.unread)))
 }
 
 // KnowsEnough returns nil if all is known that may hold a restart back.

@@ -2,6 +2,7 @@ package gatekeeper
 
 import (
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -17,4 +18,13 @@ func ParseGroup(text string) (names.ConfigRef, error) {
 		return names.ConfigRef{}, fmt.Errorf("%.100q does not name ConfigMaps in all namespaces, such as configmap/*/ca-bundle", text)
 	}
 	return ref, nil
+}
+
+// inGroup completes a cause whose config has copies in other namespaces.
+func (g *Gatekeeper) inGroup(c gate.Cause) gate.Cause {
+	group := gate.GroupOf(c.Config.Kind, c.Config.Name)
+	if c.IsGradual && slices.Contains(g.FanOut.Groups, group) {
+		c.Group, c.Content = group, g.Catalog.ContentID(c.Config, nil)
+	}
+	return c
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/counts"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
@@ -125,3 +127,15 @@ const (
 	// MaxUnfinished is of how many fan-outs of a namespace the end is told: anybody can begin very many.
 	MaxUnfinished = 1000
 )
+
+// NoteFormer notes that a former leader has restarted a workload at the given time, and may have reported the progress of the
+// fan-out.
+func (g *Gatekeeper) NoteFormer(w *workload.Workload, began time.Time) {
+	for _, restarted := range w.Record.RestartedFor {
+		policy := g.Catalog.PolicyOf(restarted.Config)
+		cause := g.inGroup(gate.Cause{Config: restarted.Config, IsGradual: g.IsGradual(policy)})
+		if cause.IsGradual && !gate.IsGroup(cause.Group) {
+			g.Notices.NoteUnfinished(cause.Config, began)
+		}
+	}
+}

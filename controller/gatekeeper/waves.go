@@ -73,3 +73,11 @@ func (g *Gatekeeper) EarlierWave(namespace string) gate.Blocker {
 	defer g.Mu.Unlock()
 	return g.Ledger.Blocker(namespace)
 }
+
+// WaveOf returns the wave of a workload, 0 if it has none.
+func WaveOf(w *workload.Workload) int16 {
+	if w.Policy == nil {
+		return 0
+	}
+	return w.Policy.Wave
+}

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/controller/window"
 )
 
@@ -43,4 +44,15 @@ func (c *windowCache) closedBy(text string, now time.Time) (isClosed bool, opens
 	w, err := c.read(text)
 	isClosed, opens = window.IsClosed(w, err, now)
 	return isClosed, opens, err
+}
+
+// problem describes what is wrong with a window, and what that means; empty if nothing is.
+func (c *windowCache) problem(text string) string {
+	if text == "" {
+		return ""
+	}
+	if _, err := c.read(text); err != nil {
+		return policy.WindowProblem(err)
+	}
+	return ""
 }

@@ -1,7 +1,6 @@
 package intake
 
 import (
-	"slices"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/content"
@@ -34,11 +33,4 @@ func (in *Intake) listMounts(namespace string, all []*kinds.Observation, first b
 	for class := range changed {
 		in.Quarantine.Try(quarantine.Queue, kinds.NameOfConfig(class), func() { in.configChanged(class, now) })
 	}
-}
-
-// KnowMounts reports whether all mounts of a namespace have been listed once, or are not watched.
-func (all *Watches) KnowMounts(namespace string) bool {
-	return !slices.ContainsFunc(all.All, func(w *ResourceWatch) bool {
-		return w.mounts && w.Shows(namespace) && !w.Status().Synced
-	})
 }

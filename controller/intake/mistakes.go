@@ -3,7 +3,6 @@ package intake
 import (
 	"cmp"
 	"log/slog"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -11,7 +10,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/record"
 
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/catalog/workload"
@@ -24,7 +22,6 @@ import (
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // Mistakes are what people got wrong, by objects without resource versions. A Namespace is in itself.
@@ -93,64 +90,6 @@ func (a *Mistakes) describe(object quarantine.Object, m kinds.Mistake) string {
 
 // place returns the namespace whose owner made a mistake on an object: a Namespace is in itself.
 func place(object quarantine.Object) string { return cmp.Or(object.Namespace, object.Name) }
-
-// OnWorkload returns what a person has got wrong on an object with a name such as "deployment/namespace/name", nil if nothing is
-// known of it.
-func (a *Mistakes) OnWorkload(name string) *status.Mistake {
-	if ref, isWorkload := names.ParseWorkloadRef(name); isWorkload {
-		return a.On(kinds.NameOfWorkload(ref))
-	}
-	return nil
-}
-
-// On returns what is wrong with an object, nil if nothing is.
-func (a *Mistakes) On(object quarantine.Object) *status.Mistake {
-	known, _ := a.Known.Find(place(object), object)
-	return a.Shown(object, known)
-}
-
-// Shown returns a mistake for people, nil if it is none now.
-func (a *Mistakes) Shown(object quarantine.Object, m kinds.Mistake) *status.Mistake {
-	text := a.describe(object, m)
-	if text == "" {
-		return nil
-	}
-	return &status.Mistake{Object: object.String(), Problem: text, Beginning: status.Beginning{Since: m.Since.UTC(), AtLeast: m.AtLeast}}
-}
-
-// In returns the first mistakes of a namespace, or of all if it is empty, for people.
-func (a *Mistakes) In(namespace string) status.List[status.Mistake] {
-	first := status.NewShortlist(compareMistakes)
-	a.Known.Each(namespace, func(object quarantine.Object, known kinds.Mistake) {
-		if m := a.Shown(object, known); m != nil {
-			first.Add(*m)
-		}
-	})
-	return status.ListOf(first, func(mistake status.Mistake) status.Mistake { return mistake })
-}
-
-func compareMistakes(a, b status.Mistake) int { return cmp.Compare(a.Object, b.Object) }
-
-// About returns the mistakes on a workload, on the configs of its namespace that it reads, and on its Namespace. Its own
-// come first, even if too many of the namespace are known to keep them.
-func (a *Mistakes) About(view *catalog.View) (mistakes []status.Mistake) {
-	a.Known.Each(view.Workload.Ref.Namespace, func(object quarantine.Object, known kinds.Mistake) {
-		if ref, isConfig := names.ParseConfigRef(object.String()); isConfig && view.Configs[ref] != nil || object.Namespace == "" {
-			if m := a.Shown(object, known); m != nil {
-				mistakes = append(mistakes, *m)
-			}
-		}
-	})
-	slices.SortFunc(mistakes, compareMistakes)
-	own := a.On(kinds.NameOfWorkload(view.Workload.Ref))
-	if text := brief.Text(a.problemOfValues(view.Workload)); own == nil && text != "" {
-		own = &status.Mistake{Object: view.Workload.Ref.String(), Problem: text}
-	}
-	if own != nil {
-		mistakes = slices.Insert(mistakes, 0, *own)
-	}
-	return mistakes
-}
 
 // Note takes in what a person has got wrong on an object that exists, nil if nothing, and reports it, or its end, if it
 // is news. It is listed if no event shows when it came to be.

@@ -275,3 +275,24 @@ func awaitsRollout(known *catalog.Catalog, ref names.WorkloadRef) bool {
 	w := known.Workload(ref)
 	return w != nil && w.AwaitsRollout()
 }
+
+// sharesChanged leaves workloads alone whose namespace has too many references now, and decides about those again that are
+// left alone no longer. The caller holds the lock of [optedin.OptIns].
+func (in *Intake) sharesChanged(leave, readmit []names.WorkloadRef) {
+	for _, ref := range leave {
+		if w := in.OptIns.Candidate(ref); w != nil {
+			in.OptIns.Limit(w)
+		}
+		if in.OptIns.Leaves(ref) {
+			if left := in.Catalog.LeaveAlone(ref); left != nil {
+				in.WorkloadChanged(left)
+				in.Unjudged.NoteWorkload(ref)
+			}
+		}
+	}
+	for _, ref := range readmit {
+		if w := in.Catalog.Workload(ref); w != nil && w.Excess == workload.NamespaceFull {
+			in.WorkloadChanged(w)
+		}
+	}
+}

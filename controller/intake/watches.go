@@ -11,6 +11,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/optedin"
+	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/internal/watch"
@@ -221,4 +223,22 @@ func (c *VersionCounter) advance(version string) {
 	if workload.IsLaterVersion(version, c.newest) {
 		c.newest = version
 	}
+}
+
+// Buffer notes that a workload is kept until its list is complete. Only then is it clear which workloads of a namespace
+// are left alone, so of those that do not fit by then little is kept: they are read again if they do fit.
+func (w *ResourceWatch) Buffer(reduced *kinds.WorkloadObservation) {
+	if reduced.Size <= optedin.LittleSize {
+		return
+	}
+	if w.buffered[reduced.Ref.Namespace] += reduced.Size; w.buffered[reduced.Ref.Namespace] > wording.MaxReferencesOfNamespace {
+		reduced.Workload = reduced.Workload.LeftAlone()
+	}
+}
+
+// KnowMounts reports whether all mounts of a namespace have been listed once, or are not watched.
+func (all *Watches) KnowMounts(namespace string) bool {
+	return !slices.ContainsFunc(all.All, func(w *ResourceWatch) bool {
+		return w.mounts && w.Shows(namespace) && !w.Status().Synced
+	})
 }

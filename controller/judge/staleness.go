@@ -25,19 +25,6 @@ const (
 	judgingShare = 10
 )
 
-// Verdict is the result of judging a workload.
-type Verdict int
-
-const (
-	// Fresh workloads run with the present content, as far as the catalog knows.
-	Fresh Verdict = iota
-	// Stale workloads run with earlier content.
-	Stale
-	// Forgotten workloads are stale too, and nothing is under way that would restart them.
-	// That should never happen.
-	Forgotten
-)
-
 // Staleness counts the stale workloads of each namespace. Deciding about ten thousand
 // workloads takes a third of a second, which is too long for a scrape. So everything that may
 // change the verdict on a workload is noted as it happens, which costs next to nothing, and

@@ -13,6 +13,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
@@ -145,4 +146,12 @@ func mustFind[K any](kinds []*K, isWanted func(*K) bool, name any) *K {
 // OnlyNamed selects the object with a name in a list.
 func OnlyNamed(name string) metav1.ListOptions {
 	return metav1.ListOptions{FieldSelector: fields.OneTermEqualSelector(metav1.ObjectNameField, name).String()}
+}
+
+// NamespaceKind is how Namespaces are read, which are watched only if the rules need them.
+type NamespaceKind struct{ Rules *optin.Rules }
+
+// GVK is how the API names the kind.
+func (NamespaceKind) GVK() schema.GroupVersionKind {
+	return corev1.SchemeGroupVersion.WithKind("Namespace")
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -174,4 +175,15 @@ func (w *WorkloadObservation) Succeed(previous *WorkloadObservation, shown time.
 	case previous.Choice == annotation.OptsOut && (w.Choice == annotation.Unsaid || w.IsForeign()):
 		w.OptedOutUntil = shown
 	}
+}
+
+// Reduce reduces a Namespace to an observation.
+func (k NamespaceKind) Reduce(object any) (*Observation, error) {
+	namespace, isOne := object.(*corev1.Namespace)
+	if !isOne {
+		return nil, fmt.Errorf("reduce object: unexpected type %T, want Namespace", object)
+	}
+	reduced := k.Rules.ReadNamespace(&namespace.ObjectMeta)
+	mistake := NewMistake(namespace.UID, dialect.NamespaceMistakes(k.Rules, namespace))
+	return &Observation{ResourceVersion: namespace.ResourceVersion, Namespace: &reduced, Mistake: mistake}, nil
 }

@@ -281,3 +281,22 @@ func (q *ChangeQueue) signalIfFirst(change *Change) {
 	default:
 	}
 }
+
+// Of calls a function with the changes of a workload that are not due, if there are any. The function must not keep
+// the map.
+func (q *ChangeQueue) Of(ref names.WorkloadRef, do func(map[fmt.Stringer]*Change)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if changes := q.Pending[ref]; len(changes) > 0 {
+		do(changes)
+	}
+}
+
+// Each calls a function with the changes of each workload that are not due. The function must not keep the map.
+func (q *ChangeQueue) Each(do func(names.WorkloadRef, map[fmt.Stringer]*Change)) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for ref, changes := range q.Pending {
+		do(ref, changes)
+	}
+}

@@ -23,16 +23,6 @@ func (q *ChangeQueue) Waiting(ref names.WorkloadRef) (change *status.Change) {
 	return change
 }
 
-// Of calls a function with the changes of a workload that are not due, if there are any. The function must not keep
-// the map.
-func (q *ChangeQueue) Of(ref names.WorkloadRef, do func(map[fmt.Stringer]*Change)) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if changes := q.Pending[ref]; len(changes) > 0 {
-		do(changes)
-	}
-}
-
 // WaitedFor is what a restart waits for that the gate does not let begin.
 type WaitedFor struct {
 	Config names.ConfigRef // of the fan-out or halt
@@ -165,15 +155,6 @@ func (s *Standing) Changed() (names []string) {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// Each calls a function with the changes of each workload that are not due. The function must not keep the map.
-func (q *ChangeQueue) Each(do func(names.WorkloadRef, map[fmt.Stringer]*Change)) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for ref, changes := range q.Pending {
-		do(ref, changes)
-	}
 }
 
 // CompareConfigs orders configs by namespace, name and kind.

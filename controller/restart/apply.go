@@ -11,6 +11,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
@@ -213,4 +214,21 @@ func (r *Restarter) pretend(w *workload.Workload, decision decide.Decision) {
 	causes := wording.Causes(decision) + wording.Hold(w) + wording.Method(w)
 	r.Log.Info("would restart", "workload", w.Ref, "causes", causes, "reason", decision.Reason)
 	r.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.WouldRestart, "would restart: "+causes)
+}
+
+// readmit reads a workload again that was left alone because its namespace had too many references, once it fits. If it
+// is gone, the watch is about to show that.
+func (r *Restarter) readmit(ctx context.Context, ref names.WorkloadRef) error {
+	if w := r.Catalog.Workload(ref); w == nil || w.Excess != workload.NamespaceFull || r.OptIns.Leaves(ref) {
+		return nil
+	}
+	found, err := r.Workloads.get(ctx, ref)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("get %s: %w", ref, err)
+	}
+	r.ObserveRead(found)
+	return nil
 }

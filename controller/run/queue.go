@@ -1,26 +1,11 @@
 package run
 
 import (
-	"context"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
-
-// Every calls a function again and again with the time, until the context ends.
-func Every(ctx context.Context, period time.Duration, do func(now time.Time)) {
-	ticker := time.NewTicker(period)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-ticker.C:
-			do(now)
-		}
-	}
-}
 
 const (
 	// MinBackoff is after how long a workload that could not be patched is tried again, then after twice that and so on, up to

@@ -19,3 +19,16 @@ var (
 func Descs() []*prometheus.Desc {
 	return []*prometheus.Desc{unreadDesc, heldDesc, fanOutsDesc, undeliveredDesc}
 }
+
+// Collect computes the metrics of what the gate holds back.
+func (g *Gatekeeper) Collect(gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	for reason, held := range g.Ledger.Waiting() {
+		gauge(heldDesc, float64(held), string(reason))
+	}
+	gauge(fanOutsDesc, float64(g.Ledger.FanOuts()), "rolling")
+	gauge(fanOutsDesc, float64(g.Ledger.ActiveHalts()), "halted")
+	gauge(undeliveredDesc, float64(g.Ledger.UnderWay()))
+	gauge(unreadDesc, float64(len(g.unread)))
+}

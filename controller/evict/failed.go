@@ -13,24 +13,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
-
-// wait notes what the next eviction waits for.
-func (e *Evictor) wait(w *workload.Workload, wait follow.EvictionWait) {
-	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
-		if row.Wait.Reason == wait.Reason {
-			wait.Since = row.Wait.Since
-		}
-		if row.Wait.Text != wait.Text && wait.IsOutside() {
-			e.Log.Info("eviction waits", "workload", w.Ref, "reason", wait.Reason, "why", wait.Text)
-		}
-		if wait.Remedy == status.GrantPermission && row.Wait.Remedy != wait.Remedy {
-			e.Refused.Note()
-		}
-		row.Wait = wait
-	})
-}
 
 // Failed takes in that a pod was not evicted, or that the pods could not be read, in an attempt that began then.
 func (e *Evictor) Failed(w *workload.Workload, began time.Time, err error) {

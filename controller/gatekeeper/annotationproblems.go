@@ -1,8 +1,6 @@
 package gatekeeper
 
 import (
-	"time"
-
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/policy"
@@ -57,27 +55,4 @@ func (g *Gatekeeper) ProblemOfResume(ref names.ConfigRef, id string) string {
 			}
 		}
 	})
-}
-
-// problem describes what is wrong with a window, and what that means; empty if nothing is.
-func (c *windowCache) problem(text string) string {
-	if text == "" {
-		return ""
-	}
-	if _, err := c.read(text); err != nil {
-		return policy.WindowProblem(err)
-	}
-	return ""
-}
-
-// NoteFormer notes that a former leader has restarted a workload at the given time, and may have reported the progress of the
-// fan-out.
-func (g *Gatekeeper) NoteFormer(w *workload.Workload, began time.Time) {
-	for _, restarted := range w.Record.RestartedFor {
-		policy := g.Catalog.PolicyOf(restarted.Config)
-		cause := g.inGroup(gate.Cause{Config: restarted.Config, IsGradual: g.IsGradual(policy)})
-		if cause.IsGradual && !gate.IsGroup(cause.Group) {
-			g.Notices.NoteUnfinished(cause.Config, began)
-		}
-	}
 }
