@@ -34,6 +34,14 @@ import (
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
+func TestEachKindOfKubernetesHasARow(t *testing.T) {
+	for _, kind := range names.KubernetesKinds {
+		if !slices.ContainsFunc(kinds.WorkloadKinds, func(k *kinds.WorkloadKind) bool { return k.Workload == kind }) {
+			t.Errorf("no row of kinds.WorkloadKinds watches %ss", kind)
+		}
+	}
+}
+
 func TestStatefulSetsAndDaemonSetsAreReadLikeDeployments(t *testing.T) {
 	d := objecttest.Watched()
 	want := controllertest.WorkloadOf(t, &d)

@@ -17,6 +17,9 @@ const (
 	DaemonSet   WorkloadKind = "DaemonSet"
 )
 
+// KubernetesKinds are these kinds. The tables of controller and plugin have a row for each.
+var KubernetesKinds = []WorkloadKind{Deployment, StatefulSet, DaemonSet}
+
 // WorkloadRef names a workload.
 type WorkloadRef struct {
 	Kind      WorkloadKind
@@ -42,7 +45,7 @@ func ParseWorkloadRef(s string) (WorkloadRef, bool) {
 
 // knownKind returns the kind that is written like this, in whatever case; empty if there is none.
 func knownKind(name string) WorkloadKind {
-	for _, known := range []WorkloadKind{Deployment, StatefulSet, DaemonSet} {
+	for _, known := range KubernetesKinds {
 		if strings.EqualFold(name, string(known)) {
 			return known
 		}
