@@ -101,3 +101,12 @@ func (p Place) Named() string {
 	}
 	return "a workload"
 }
+
+// FieldManager is the name under which the controller writes. A record whose value this manager
+// does not own was written by another manager and is not trusted. See
+// https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
+const FieldManager = "kubernetes-deployment-restart-controller"
+
+// RestartAtManager is the field manager of .spec.restartAt. With [FieldManager] itself, the API server would date the
+// record anew, and with it the restart.
+const RestartAtManager = FieldManager + "-restart-at"

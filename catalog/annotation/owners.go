@@ -2,26 +2,13 @@ package annotation
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"slices"
-	"strings"
 	"time"
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"kubernetes-deployment-restart-controller/catalog/names"
 )
-
-// FieldManager is the name under which the controller writes. A record whose value this manager
-// does not own was written by another manager and is not trusted. See
-// https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
-const FieldManager = "kubernetes-deployment-restart-controller"
-
-// RestartAtManager is the field manager of .spec.restartAt. With [FieldManager] itself, the API server would date the
-// record anew, and with it the restart.
-const RestartAtManager = FieldManager + "-restart-at"
 
 // ownedFields is the part of the fieldsV1 of a workload's managedFields that matters
 // here: the members of an object, each under "f:" and its name. See [eachOwnedKey] for configs.
@@ -37,51 +24,6 @@ type member struct{}
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (*member) UnmarshalJSON([]byte) error { return nil }
-
-// RecordedEdits reads from the managedFields when the keys of a config changed after its
-// creation, and which managers changed them. An entry's time is that of the last write in which
-// its manager changed anything, so it may be later than the edit of a key. Removed keys leave no
-// trace.
-func RecordedEdits(meta *metav1.ObjectMeta) []Edit {
-	var edits []Edit
-	for i := range meta.ManagedFields {
-		entry := &meta.ManagedFields[i]
-		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) || IsForged(entry.Time.Time) {
-			continue
-		}
-		edits = appendEdits(edits, entry)
-	}
-	if !slices.IsSortedFunc(edits, compareEdits) { // as they are if there is one entry
-		slices.SortFunc(edits, compareEdits)
-	}
-	if len(edits) == 0 {
-		return nil
-	}
-	// The list may have been much longer, since each manager of a key adds an edit.
-	return slices.Clone(slices.CompactFunc(edits, func(a, b Edit) bool { return a.Key == b.Key }))
-}
-
-// compareEdits orders edits by their keys, and those of a key by their times, the last one first.
-func compareEdits(a, b Edit) int {
-	if order := strings.Compare(a.Key, b.Key); order != 0 { // nearly always
-		return order
-	}
-	return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Writer, b.Writer))
-}
-
-// appendEdits appends an edit for each key that an entry owns.
-func appendEdits(edits []Edit, owner *metav1.ManagedFieldsEntry) []Edit {
-	if owner.FieldsV1 == nil {
-		return edits
-	}
-	manager := unique.Make(owner.Manager).Value() // there are few managers, and many edits
-	fields := owner.FieldsV1.GetRawBytes()
-	edits = slices.Grow(edits, bytes.Count(fields, []byte(`"f:`)))
-	eachOwnedKey(fields, func(key string) {
-		edits = append(edits, Edit{Key: key, At: owner.Time.Time, Writer: manager})
-	})
-	return edits
-}
 
 // Ownership is who owns which fields of an object. It decodes each entry of the managedFields once, however many fields it is
 // asked about, and only when it is asked about one that the entry mentions.
@@ -143,11 +85,6 @@ func (o *Ownership) owns(entry int, name string, among func(*objectFields) map[s
 	return owns
 }
 
-// ownsTimestamp reports whether an entry owns the restart timestamp of the pod template.
-func (o *Ownership) ownsTimestamp(entry int) bool {
-	return o.owns(entry, TimestampAnnotation, func(fields *objectFields) map[string]member { return fields.Spec.Template.Metadata.Annotations })
-}
-
 // Earliest returns the earliest time of the entries, zero if none has a time.
 func Earliest(entries []*metav1.ManagedFieldsEntry) (by time.Time) {
 	for _, entry := range entries {
@@ -162,40 +99,6 @@ func Earliest(entries []*metav1.ManagedFieldsEntry) (by time.Time) {
 // and need no parsing, which is the largest part of the cost of reading a workload.
 func MentionsField(entry *metav1.ManagedFieldsEntry, name string) bool {
 	return bytes.Contains(entry.FieldsV1.GetRawBytes(), []byte(`"f:`+name+`"`))
-}
-
-// TimestampWriter returns the field manager that wrote the restart timestamp of the pod template.
-// If there is no timestamp, it returns the manager other than this controller that last wrote to
-// the workload, because a write that only removes fields leaves no trace of its own, and when that
-// was. It returns the empty string if the manager is not known, or if the controller wrote the
-// timestamp itself.
-func (o *Ownership) TimestampWriter() TimestampWriter {
-	last := metav1.ManagedFieldsEntry{Time: &metav1.Time{}}
-	for i := range o.entries {
-		entry := &o.entries[i]
-		if o.ownsTimestamp(i) {
-			return TimestampWriter{Name: unlessOurs(entry.Manager)}
-		}
-		isOther := entry.Manager != FieldManager && entry.Manager != RestartAtManager && entry.Subresource == ""
-		if isOther && entry.Time != nil && last.Time.Before(entry.Time) {
-			last = *entry
-		}
-	}
-	return TimestampWriter{unique.Make(last.Manager).Value(), last.Time.Time}
-}
-
-// TimestampWriter is who wrote the restart timestamp of the pod template, or may have removed it at a time.
-type TimestampWriter struct {
-	Name string
-	At   time.Time // zero if it wrote the timestamp
-}
-
-// Since returns the name unless the write was before a restart, which it cannot have reverted then.
-func (w TimestampWriter) Since(restart time.Time) string {
-	if !w.At.IsZero() && w.At.Before(restart.Add(-names.ClockTolerance)) {
-		return ""
-	}
-	return w.Name
 }
 
 // RecordWriter returns the field manager that last wrote an annotation of the record. It returns

@@ -1,2 +1,3 @@
-// Package catalogtest has what the catalog makes of such objects, for tests. It may import nothing above package dialect.
+// Package catalogtest has what the catalog makes of the objects of package objecttest, for tests. It may import nothing
+// above package dialect.
 package catalogtest

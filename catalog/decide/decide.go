@@ -2,6 +2,7 @@ package decide
 
 import (
 	"slices"
+	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/content"
@@ -228,4 +229,14 @@ func EvictAfter(w *workload.Workload, outcome Outcome) string {
 		return w.Record.EvictMember()
 	}
 	return ""
+}
+
+// isBeforeRevert reports whether a pod that read a config at the given time did so before the
+// record. If the read seems to be within a second after the record, the order in which the watch
+// showed the record and the pod template decides: the read counts as earlier unless the record
+// came first.
+func isBeforeRevert(w *workload.Workload, read time.Time) bool {
+	recordCameFirst := !w.Record.Trusted || w.PodTemplateSeen > w.RecordSeen
+	after := read.Sub(w.Record.Reverted.Recorded)
+	return after < 0 || after < names.ClockTolerance && !recordCameFirst
 }

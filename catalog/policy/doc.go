@@ -5,16 +5,15 @@
 // # The budget
 //
 // A config that is written again and again would restart its workloads forever, and each restart leaves a ReplicaSet.
-// So restarts in a row are spaced out. Two numbers are enough, which the patch of a restart writes: how many there
-// were in a row, and when the last one was.
+// So restarts in a row are spaced out. Two numbers are enough, which the patch of a restart writes: how many there were
+// in a row, and when the last one was.
 //
-// The first three restarts of a row are free. After that, the spacing doubles from the grace period up to the limit:
-// with 5 seconds, the fourth restart comes at least 5 seconds after the third, the next ones after 10, 20 and 40 more.
-// A row ends when another limit passes after the spacing.
+// The first three restarts of a row are free. After that, the spacing doubles from the grace period up to the limit. A
+// row ends when another limit passes after the spacing.
 //
 // # Sharing
 //
-// A config counts for workloads of other namespaces only if its annotation "readers" names them. Otherwise it is
-// absent there: whether it exists cannot be told. The last four values are remembered: edits from before a config was
-// shared do not count.
+// A config counts for workloads of other namespaces only if its annotation "readers" names them. Otherwise it is absent
+// there: whether it exists cannot be told. The last four values are remembered: edits from before a config was shared
+// do not count.
 package policy

@@ -6,6 +6,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/template"
 )
 
@@ -91,4 +92,27 @@ func (o *Object) ReadAs(config names.ConfigRef) string {
 func (o *Object) HasMounts() bool {
 	last := len(o.References) - 1 // they are sorted by kind
 	return last >= 0 && o.References[last].Config.Kind.IsPerPod()
+}
+
+// Ignores reports whether the workload ignores a config, which may be nil, by an annotation of the config or for the
+// lack of one.
+func (w *Workload) Ignores(config *content.Config) bool {
+	return config != nil && w.IgnoresBy(config.Ref, config.Policy)
+}
+
+// IgnoresBy reports whether the workload ignores a config with that policy, which may be nil.
+func (w *Workload) IgnoresBy(ref names.ConfigRef, policy *policy.ConfigPolicy) bool {
+	if policy != nil && (policy.Ignored || policy.Marked) {
+		return policy.Ignored
+	}
+	return w.NeedsMark(ref)
+}
+
+// NeedsMark reports whether a config counts for the workload only if an annotation of the config says so.
+func (w *Workload) NeedsMark(ref names.ConfigRef) bool {
+	if w.Filtering == nil || w.Filter().Marked == 0 {
+		return false
+	}
+	references := template.ReferencesTo(w.References, ref)
+	return len(references) > 0 && references[0].NeedsMark
 }

@@ -1,8 +1,13 @@
 // Package follow follows each restart until it is delivered or has failed; package delivery judges. It writes nothing
 // but Events, and only the process that leads follows.
 //
+//	none ----> rolling       begun, or found at a takeover
+//	rolling -> forgotten     delivered, inconclusive, or made longer ago than can be followed
+//	rolling -> failed        followed on if a recovery would end a halt
+//	failed --> mended        its pods run after all, or another restart was delivered
+//
 // Its requests have a limit of their own, 100 a second. The pods of each restart are listed once before it counts as
 // delivered, so this also bounds how fast a fan-out is. It keeps the restarts that roll, and those that failed and
-// whose recovery would end a halt. If a workload restarts again before its pods are replaced, the wasWhole of the
-// first restart counts. A restart that goes on for an hour gives its place back, whatever its progress.
+// whose recovery would end a halt. If a workload restarts again before its pods are replaced, the wasWhole of the first
+// restart counts. A restart that goes on for an hour gives its place back, whatever its progress.
 package follow

@@ -1,5 +1,5 @@
-// Package gate decides when a restart that is due may begin. It is the only place that holds restarts back. It is
-// pure.
+// Package gate decides when a restart that is due may begin. It is pure. Before it, grace periods (package pending) and
+// unknown facts (gatekeeper.KnowsEnough) hold restarts.
 //
 // Vocabulary:
 //
@@ -12,22 +12,21 @@
 //
 // # Admit
 //
-// One function asks in one order: hold, halt, missing config, budget, window, wave, slow start, limit. So the reason
-// that people see is the first one that applies. A restart that is not admitted is put off, and when it asks again,
-// the caller decides again, about the content at that time.
+// One function asks in the order of [Reasons]. So the reason that people see is the first one that applies. A restart
+// that is not admitted is put off, and when it asks again, the caller decides again, about the content at that time.
 //
 // # States of a restart
 //
 //	waiting  for what its reason says
 //	failing  could not begin, and will ask again; others do not wait for its turn
-//	called   waited, and should ask again; it occupies its slots, so that no other takes them
+//	called   waited, and should ask again; it occupies its slots
 //	admitted may begin; it holds a place and its slots
 //	rolling  its pods are replaced; it holds both
 //	soaking  all its pods run, but not for long; it holds its slots, but no place
 //
 // Beside these, a restart is uncertain for 30 seconds if the API server may have accepted it without saying so. It
-// keeps its place and its slots until a watch would have shown it. When a restart ends, the ledger wakes those that
-// may begin because of that, and no others.
+// keeps its place and its slots until a watch would have shown it. When a restart ends, the ledger wakes those that may
+// begin because of that, and no others.
 //
 // # Why it is so
 //
@@ -38,7 +37,7 @@
 // remembered, because a failure leaves no trace once the broken workload is released, undone or deleted. People resume
 // a halt by its id, so that an annotation that stays on a config cannot resume a later one.
 //
-// The slow start lets one restart begin, and then as many at a time as have proven the content.  Workloads that the
+// The slow start lets one restart begin, and then as many at a time as have proven the content. Workloads that the
 // former content broke go first: they have the least to lose, and may be the only ones that reveal the fault. The
 // others wait a minute at most to learn whether these are due. Unwell workloads go last and prove nothing.
 //

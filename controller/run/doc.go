@@ -1,3 +1,3 @@
-// Package run has what the parts of a controller share to run: the role of the process, signals between the parts, and queues
-// of workloads. It knows nothing of what the parts do.
+// Package run has what the parts of a controller share to run: the role of the process, signals between the parts, and
+// queues of workloads.
 package run

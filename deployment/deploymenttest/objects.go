@@ -1,6 +1,5 @@
-// Package deploymenttest makes the API objects that the tests of the deployment engine's packages
-// start from: the Deployment web and its ReplicaSets, each with the template of an image
-// "v1", "v2" and so on. It knows none of these packages, so that all can use it.
+// Package deploymenttest makes the API objects that the tests of the deployment engine's packages start from: the
+// Deployment web and its ReplicaSets, each with the template of an image "v1", "v2" and so on.
 package deploymenttest
 
 import (

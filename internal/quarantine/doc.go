@@ -1,5 +1,4 @@
-// Package quarantine prevents one object that causes a panic from ending the program for all others, in all replicas
-// and again after each start.
+// Package quarantine prevents one object that causes a panic from ending the program for all others.
 //
 // Code that takes in an object, or decides about one, runs in [Set.Try]. If it panics, the object is left alone until
 // it changes; the log and /readyz name it, and an Event informs its owner. A decision is tried again when one of the

@@ -1,9 +1,8 @@
-// Package status describes what is under way: which workloads wait for a restart, roll or are held, how
-// far the content of configs has come, and what became of the last restarts. The engines fill these
-// types in, and package statuspage shows them to people and to tools.
+// Package status describes what is under way: which workloads wait for a restart, roll or are held, how far the content
+// of configs has come, and what became of the last restarts.
 //
-// No type has room for data of a config or for names of a Secret's keys, and all lists are short,
-// however much is under way.
+// No type has room for data of a config or for names of a Secret's keys, and all lists are short, however much is under
+// way.
 package status
 
 import (

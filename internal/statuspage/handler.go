@@ -1,11 +1,9 @@
-// Package statuspage shows people and tools what is under way: as pages, which are readable without
-// JavaScript, and as JSON. Each page has two neighbors: its path followed by /status.json is what the
-// page shows, as types of package status, and its path followed by /events is a stream that reports
-// changes of that.
+// Package statuspage shows people and tools what is under way: as pages, which are readable without JavaScript, and as
+// JSON. The path of a page followed by /status.json is what it shows, as types of package status; followed by /events,
+// it is a stream that reports changes.
 //
-// The page is for a loopback address, which people reach by kubectl port-forward: whoever may do that
-// may see it. Web pages of others must not, so it answers only to names of this machine, and loads
-// nothing from elsewhere.
+// The page is for a loopback address, which people reach by kubectl port-forward: whoever may do that may see it. Web
+// pages of others must not, so it answers only to names of this machine, and loads nothing from elsewhere.
 package statuspage
 
 import (

@@ -31,16 +31,6 @@ func isLater(w *workload.Workload, shown names.Sighting) bool {
 // since its record. Its present pods may then be younger than the record.
 func hasRested(w *workload.Workload) bool { return w.Idle || w.Woke > 0 && w.Woke >= w.RecordSeen }
 
-// isBeforeRevert reports whether a pod that read a config at the given time did so before the
-// record. If the read seems to be within a second after the record, the order in which the watch
-// showed the record and the pod template decides: the read counts as earlier unless the record
-// came first.
-func isBeforeRevert(w *workload.Workload, read time.Time) bool {
-	recordCameFirst := !w.Record.Trusted || w.PodTemplateSeen > w.RecordSeen
-	after := read.Sub(w.Record.Reverted.Recorded)
-	return after < 0 || after < names.ClockTolerance && !recordCameFirst
-}
-
 // hasChangedMethod reports whether a restart by eviction was not over, as far as is known, when the workload came to
 // restart by its pod template again.
 func hasChangedMethod(w *workload.Workload) bool {

@@ -2,9 +2,59 @@ package annotation
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
+	"slices"
 	"strings"
+	"unique"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
+
+// RecordedEdits reads from the managedFields when the keys of a config changed after its
+// creation, and which managers changed them. An entry's time is that of the last write in which
+// its manager changed anything, so it may be later than the edit of a key. Removed keys leave no
+// trace.
+func RecordedEdits(meta *metav1.ObjectMeta) []Edit {
+	var edits []Edit
+	for i := range meta.ManagedFields {
+		entry := &meta.ManagedFields[i]
+		if entry.Time == nil || !entry.Time.After(meta.CreationTimestamp.Time) || IsForged(entry.Time.Time) {
+			continue
+		}
+		edits = appendEdits(edits, entry)
+	}
+	if !slices.IsSortedFunc(edits, compareEdits) { // as they are if there is one entry
+		slices.SortFunc(edits, compareEdits)
+	}
+	if len(edits) == 0 {
+		return nil
+	}
+	// The list may have been much longer, since each manager of a key adds an edit.
+	return slices.Clone(slices.CompactFunc(edits, func(a, b Edit) bool { return a.Key == b.Key }))
+}
+
+// compareEdits orders edits by their keys, and those of a key by their times, the last one first.
+func compareEdits(a, b Edit) int {
+	if order := strings.Compare(a.Key, b.Key); order != 0 { // nearly always
+		return order
+	}
+	return cmp.Or(b.At.Compare(a.At), strings.Compare(a.Writer, b.Writer))
+}
+
+// appendEdits appends an edit for each key that an entry owns.
+func appendEdits(edits []Edit, owner *metav1.ManagedFieldsEntry) []Edit {
+	if owner.FieldsV1 == nil {
+		return edits
+	}
+	manager := unique.Make(owner.Manager).Value() // there are few managers, and many edits
+	fields := owner.FieldsV1.GetRawBytes()
+	edits = slices.Grow(edits, bytes.Count(fields, []byte(`"f:`)))
+	eachOwnedKey(fields, func(key string) {
+		edits = append(edits, Edit{Key: key, At: owner.Time.Time, Writer: manager})
+	})
+	return edits
+}
 
 // keyFields are the members of a ConfigMap or Secret that have keys. StringData holds the ownership of the keys of a Secret
 // that was written with server-side apply: the API server moves the values to the data, but not the ownership.
