@@ -96,7 +96,8 @@ const (
 	InPlace
 )
 
-// CannotRoll reports whether a restart replaces no pods of itself: somebody else has to act first, or none are wanted.
+// CannotRoll reports whether the patch of a restart is written although it replaces no pods: somebody else has to act
+// first, or none are wanted. For a hold that [Hold.Prevents] the patch, it is false.
 func (o *Object) CannotRoll() bool { return o.Hold != NoHold && o.Hold.Prevents() == "" || o.Idle }
 
 // Prevents returns why no restart may begin, empty if the patch of a restart does what it can.

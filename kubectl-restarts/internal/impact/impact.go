@@ -211,7 +211,7 @@ func (k *known) outcome(w *facts.Workload, seen []*Change) (Outcome, string) {
 		return Stays, "not enabled: " + w.Why()
 	}
 	decision := k.decide(k.changed, w)
-	if decision.Outcome == decide.AskConfigs { // what the original controller recorded differs from any other content
+	if decision.Outcome == decide.AskConfigs && !w.Idle { // what the original controller recorded differs from any other content
 		decision.Outcome = decide.Restart
 	}
 	switch {

@@ -95,6 +95,13 @@ func recorded(data map[string]string) func(*appsv1.Deployment) {
 	}
 }
 
+// recordedByTheOriginal lets the Deployment have a record of the settings without a basis.
+func recordedByTheOriginal(d *appsv1.Deployment) {
+	recorded(before)(d)
+	delete(d.Annotations, annotation.BasisAnnotation)
+	d.ManagedFields[0].FieldsV1 = metav1.NewFieldsV1(fmt.Sprintf(`{"f:metadata":{"f:annotations":{"f:%s":{}}}}`, annotation.ChecksumsAnnotation))
+}
+
 func settings(data map[string]string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "settings", CreationTimestamp: metav1.NewTime(now.Add(-24 * time.Hour))}, Data: data}
 }
@@ -138,6 +145,9 @@ func TestWhatBecomesOfAWorkload(t *testing.T) {
 		"it is not enabled":             {deployment("web", annotated("", "no")), impact.Stays, "not enabled"},
 		"it wants no pods":              {deployment("web", replicas(0)), impact.Stays, "it wants no pods"},
 		"it wants no pods any more":     {deployment("web", recorded(before), replicas(0)), impact.Stays, "it wants no pods"},
+		"the original recorded it":      {deployment("web", recordedByTheOriginal), impact.Restarts, "a record of the original controller"},
+		"the same, without pods":        {deployment("web", recordedByTheOriginal, replicas(0)), impact.Stays, "it wants no pods"},
+		"the same, in a closed window":  {deployment("web", recordedByTheOriginal, replicas(0), annotated(".window", "0 22 * * 1-5 6h")), impact.Stays, "it wants no pods"},
 		"it is held":                    {deployment("web", annotated(".hold", "migration")), impact.Held, "the workload is held: migration"},
 		"its window is closed":          {deployment("web", annotated(".window", "0 22 * * 1-5 6h")), impact.Waits, "its window opens at 2026-11-20T22:00:00Z"},
 		"its window is open":            {deployment("web", annotated(".window", "0 11 * * 1-5 6h")), impact.Restarts, ""},
