@@ -196,7 +196,7 @@ test-unit: ## Run the tests that need no cluster
 RACE_TEST = CGO_ENABLED=$(if $(RACE),1,0) go test $(RACE)
 # The packages with simulations of very many histories and with bounds of memory, for which the race detector is too
 # slow and in which it has nothing to find: with it, they are shorter or left out. Their build tags tell.
-UNRACED_TEST = $(if $(RACE),go test $(1) $$(grep -rlE '^//go:build .*\<race\>' --include='*_test.go' . | xargs -n1 dirname | sort -u),true)
+UNRACED_TEST = $(if $(RACE),go test $(1) $$(grep -rlE '^//go:build .*\<race\>' --include='*_test.go' catalog controller deployment internal | xargs -n1 dirname | sort -u | sed 's|^|./|'),true)
 UNIT_PACKAGES = $$(go list ./... | grep -v '^$(NAME)/test\(/\|$$\)') ./test/documents
 
 # The packages of a module to vet, to lint and to test. Of the local cluster, only its own code: package main there is

@@ -57,8 +57,8 @@ type Engine struct {
 	log         *slog.Logger
 	permissions []apiclient.Permission
 	caches      *caches
-	heavy       fairqueue.Line // of the steps for heavy Deployments
-	watches     []follower     // which must be synced before it begins to drive, in the order in which they are listed
+	heavy       fairqueue.TurnLock // of the steps for heavy Deployments
+	watches     []follower         // which must be synced before it begins to drive, in the order in which they are listed
 	pods        *podWatches
 	histories   writeHistories
 	executor    *executor

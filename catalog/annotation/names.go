@@ -1,6 +1,6 @@
 package annotation
 
-// prefix begins the names of all annotations that people and the controller use: a domain, and the product.
+// Prefix begins the names of all annotations that people and the controller use: a domain, and the product.
 const (
 	Product = "deployment-restart"
 	Prefix  = "com.xing." + Product

@@ -360,9 +360,8 @@ func ReportedOn(h *gate.Halt) (on names.ConfigRef, where string) {
 	return names.ConfigRef{Kind: h.Config.Kind, Namespace: h.Failed[0].Namespace, Name: h.Config.Name}, " in all namespaces"
 }
 
-// What the ConfigMap of halts contains: an entry for each config with halts, and the hold of
-// everything, which only people write; see [gate.Entries].
-const longestHaltKeys = 512 // bytes of the names of the keys of a halt
+// longestHaltKeys is how many bytes the names of the keys of a halt may have together.
+const longestHaltKeys = 512
 
 // NewHaltID returns an id that a person can type.
 func NewHaltID() string { return strings.ToLower(rand.Text()[:8]) }

@@ -7,7 +7,7 @@ import (
 
 // heavy lets those wait for each other that decode JSON which no API server has decoded, if that takes much memory. The
 // process has only one memory.
-var heavy fairqueue.Line
+var heavy fairqueue.TurnLock
 
 // decode decodes JSON of a namespace. If it is heavy, that waits for its turn; see [template.CheckSize].
 func decode(namespace string, isHeavy bool, decode func()) {

@@ -68,7 +68,7 @@ var ConfigKinds = []*ConfigKind{
 	},
 }
 
-// secretProviderClasses are only named: what counts is what other objects report of the pods. See [Controller.watchMounts].
+// secretProviderClasses are only named: what counts is what other objects report of the pods.
 var secretProviderClasses = &ConfigKind{
 	Config: names.SecretProviderClass, Name: "SecretProviderClass", Resource: "secretproviderclasses", group: custom.MountKind.GroupVersion(),
 }
@@ -105,7 +105,7 @@ func (k *ConfigKind) GVK() schema.GroupVersionKind {
 	return k.group.WithKind(k.Name)
 }
 
-// GVK is how the program names the kind; see [Named].
+// GVK is how the program names the kind.
 func (k *WorkloadKind) GVK() schema.GroupVersionKind { return kindNamed(k.Workload) }
 
 // kindNamed returns the name under which the program knows a kind. Only with the kinds of Kubernetes the API knows it under

@@ -18,7 +18,7 @@ import (
 )
 
 // The workloads that are enabled, but that no config change restarts: those with too many references, those that cannot be
-// restarted (see [Controller.noteUnusable]), and those that are left alone after an internal error.
+// restarted (see [optedin.Unusable]), and those that are left alone after an internal error.
 
 // standingAlone returns how a workload is that is left alone, and false if it is not.
 func (b *Board) standingAlone(ref names.WorkloadRef) (s pending.Standing, isAlone bool) {

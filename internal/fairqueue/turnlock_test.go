@@ -8,7 +8,7 @@ import (
 
 func TestALineLetsOneInAtATimeAndNamespacesInTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var line Line
+		var line TurnLock
 		var order []string
 		line.Enter("greedy")
 		for _, namespace := range []string{"greedy", "greedy", "greedy", "small", "other"} {

@@ -10,20 +10,9 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
 
-const (
-	// maxPairs is how many labels of a ReplicaSet, or of a selector, are indexed: each takes 230
-	// bytes of the index.
-	maxPairs = 16
-	// maxOrphans is how many ReplicaSets without a controller a plan looks at. The ones that it
-	// adopts make room for others.
-	maxOrphans = 1000
-	// maxAdopters is how many Deployments are woken for a ReplicaSet without a controller. The
-	// others find it when they are synced for another reason.
-	maxAdopters = 1000
-	// maxWakingLabels is how many labels a ReplicaSet without a controller may have if it is to
-	// wake Deployments.
-	maxWakingLabels = 1000
-)
+// maxPairs is how many labels of a ReplicaSet, or of a selector, are indexed: each takes 230
+// bytes of the index.
+const maxPairs = 16
 
 // The groups of Deployments with a rollout in progress, with a rollout that takes too long, and
 // with a new ReplicaSet that cannot be created.
@@ -36,7 +25,8 @@ var (
 // Other groups. The groups of Deployments by namespace also exist for all namespaces together,
 // under the empty namespace.
 func deploymentsIn(namespace string) digest.Digest { return digest.Of("deployments", namespace) }
-func recreatedIn(namespace string) digest.Digest   { return digest.Of("recreated", namespace) }
+
+func recreatedIn(namespace string) digest.Digest { return digest.Of("recreated", namespace) }
 
 // A controller and the objects that it controls are in the same namespace. An owner reference can
 // still name a UID from another namespace, because the API server does not check that it exists.
@@ -47,9 +37,11 @@ func controlledBy(namespace string, uid types.UID) digest.Digest {
 // An orphan can be found by each of its labels. An orphan with very many labels is not indexed by
 // labels.
 func orphansIn(namespace string) digest.Digest { return digest.Of("orphans", namespace) }
+
 func orphansWith(namespace, key, value string) digest.Digest {
 	return digest.Of("orphans", namespace, key, value)
 }
+
 func manifoldOrphansIn(namespace string) digest.Digest {
 	return digest.Of("manifold orphans", namespace)
 }
@@ -59,6 +51,7 @@ func manifoldOrphansIn(namespace string) digest.Digest {
 func adoptersOf(namespace, key, value string) digest.Digest {
 	return digest.Of("adopters", namespace, key, value)
 }
+
 func adoptersIn(namespace string) digest.Digest { return digest.Of("adopters", namespace) }
 
 // groupsOfDeployment returns the groups that serve to find Deployments by their namespace and, for
@@ -119,41 +112,4 @@ func numberOfLabels(rs *rollout.ReplicaSet) int {
 		return rs.Labels.Len()
 	}
 	return rs.Labels.Len() + 1
-}
-
-// replicaSetsOf returns the ReplicaSets that a Deployment controls.
-func (c *caches) replicaSetsOf(d *rollout.Deployment) []*rollout.ReplicaSet {
-	return c.replicaSets.find(noLimit, controlledBy(d.Namespace, d.UID))
-}
-
-// orphansFor returns ReplicaSets without a controller, including the ones that a Deployment
-// selects.
-func (c *caches) orphansFor(d *rollout.Deployment) []*rollout.ReplicaSet {
-	return c.replicaSets.find(maxOrphans, c.orphanGroups(d)...)
-}
-
-// orphanGroups returns the groups of those ReplicaSets.
-func (c *caches) orphanGroups(d *rollout.Deployment) []digest.Digest {
-	demanded := demandedLabels(d)
-	if len(demanded) == 0 {
-		return []digest.Digest{orphansIn(d.Namespace)}
-	}
-	pairs := make([]digest.Digest, 0, len(demanded))
-	for _, key := range demanded {
-		pairs = append(pairs, orphansWith(d.Namespace, key, d.Selector.MatchLabels[key]))
-	}
-	return []digest.Digest{c.replicaSets.smallest(pairs), manifoldOrphansIn(d.Namespace)}
-}
-
-// adoptersOf returns the Deployments that may select a ReplicaSet. Each of them is in exactly one
-// of the groups.
-func (c *caches) adoptersOf(rs *rollout.ReplicaSet) []types.NamespacedName {
-	if numberOfLabels(rs) > maxWakingLabels {
-		return nil
-	}
-	groups := []digest.Digest{adoptersIn(rs.Namespace)}
-	for key, value := range rs.AllLabels() {
-		groups = append(groups, adoptersOf(rs.Namespace, key, value))
-	}
-	return c.deployments.keys(maxAdopters, groups...)
 }

@@ -2,16 +2,16 @@ package fairqueue
 
 import "sync"
 
-// Line lets one caller in at a time, and namespaces in turns: many callers of one namespace do not delay those of others.
+// TurnLock lets one caller in at a time, and namespaces in turns: many callers of one namespace do not delay those of others.
 // The zero value is ready for use, by several goroutines at once.
-type Line struct {
+type TurnLock struct {
 	mu      sync.Mutex
 	isBusy  bool
 	waiting RoundRobin[chan struct{}]
 }
 
 // Enter returns when it is the caller's turn.
-func (l *Line) Enter(namespace string) {
+func (l *TurnLock) Enter(namespace string) {
 	l.mu.Lock()
 	if !l.isBusy {
 		l.isBusy = true
@@ -25,7 +25,7 @@ func (l *Line) Enter(namespace string) {
 }
 
 // Leave lets the next one in.
-func (l *Line) Leave() {
+func (l *TurnLock) Leave() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.isBusy = l.waiting.Len() > 0; l.isBusy {
