@@ -8,7 +8,18 @@ import (
 	"unique"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
+
+// FieldManager is the name under which the controller writes. A record whose value this manager
+// does not own was written by another manager and is not trusted. See
+// https://kubernetes.io/docs/reference/using-api/server-side-apply/#field-management.
+const FieldManager = "kubernetes-deployment-restart-controller"
+
+// RestartAtManager is the field manager of .spec.restartAt. With [FieldManager] itself, the API server would date the
+// record anew, and with it the restart.
+const RestartAtManager = FieldManager + "-restart-at"
 
 // ownedFields is the part of the fieldsV1 of a workload's managedFields that matters
 // here: the members of an object, each under "f:" and its name. See [eachOwnedKey] for configs.
@@ -164,4 +175,49 @@ func (o *Ownership) SinceAny(names []string) (since time.Time) {
 		}
 	}
 	return since
+}
+
+// IsForged reports whether no clock shows a time. Whoever may write an object may also write the times in its managedFields.
+func IsForged(at time.Time) bool {
+	year := at.UTC().Year()
+	return year < 1970 || year > 9998
+}
+
+// TimestampWriter is who wrote the restart timestamp of the pod template, or may have removed it at a time.
+type TimestampWriter struct {
+	Name string
+	At   time.Time // zero if it wrote the timestamp
+}
+
+// Since returns the name unless the write was before a restart, which it cannot have reverted then.
+func (w TimestampWriter) Since(restart time.Time) string {
+	if !w.At.IsZero() && w.At.Before(restart.Add(-names.ClockTolerance)) {
+		return ""
+	}
+	return w.Name
+}
+
+// TimestampWriter returns the field manager that wrote the restart timestamp of the pod template.
+// If there is no timestamp, it returns the manager other than this controller that last wrote to
+// the workload, because a write that only removes fields leaves no trace of its own, and when that
+// was. It returns the empty string if the manager is not known, or if the controller wrote the
+// timestamp itself.
+func (o *Ownership) TimestampWriter() TimestampWriter {
+	last := metav1.ManagedFieldsEntry{Time: &metav1.Time{}}
+	for i := range o.entries {
+		entry := &o.entries[i]
+		if o.ownsTimestamp(i) {
+			return TimestampWriter{Name: unlessOurs(entry.Manager)}
+		}
+		isOther := entry.Manager != FieldManager && entry.Manager != RestartAtManager && entry.Subresource == ""
+		if isOther && entry.Time != nil && last.Time.Before(entry.Time) {
+			last = *entry
+		}
+	}
+	return TimestampWriter{unique.Make(last.Manager).Value(), last.Time.Time}
+}
+
+// ownsTimestamp reports whether an entry owns the restart timestamp of the pod template.
+func (o *Ownership) ownsTimestamp(entry int) bool {
+	return o.owns(entry, TimestampAnnotation, func(fields *objectFields) map[string]member { return fields.Spec.Template.Metadata.Annotations })
 }

@@ -135,15 +135,6 @@ func (c *Config) Shows(selection template.Selection) bool {
 	})
 }
 
-// FindKey finds a key in a sorted list.
-func FindKey(keys []names.Key, name string) (names.Key, bool) {
-	i, found := slices.BinarySearchFunc(keys, name, func(key names.Key, name string) int { return strings.Compare(key.Name, name) })
-	if !found {
-		return names.Key{}, false
-	}
-	return keys[i], true
-}
-
 // ChangedKeys returns the names of the keys in which two contents differ:
 // changed, added or removed.
 func ChangedKeys(before, after []names.Key) []string {

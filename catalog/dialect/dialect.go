@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/glob"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
@@ -202,4 +203,21 @@ func limited(entries []string) (kept []string, isAll bool) {
 		}
 	}
 	return entries, true
+}
+
+// UnderstandConfig makes a config say in its policy what it said in the annotations of other tools, as far as the
+// rules understand these. Its own annotations have precedence.
+func UnderstandConfig(r *optin.Rules, config *content.Config, annotations map[string]string) {
+	if !slices.Contains(r.Dialects, optin.Reloader) {
+		return
+	}
+	policy := policy.ConfigPolicy{}
+	if config.Policy != nil {
+		policy = *config.Policy
+	}
+	if _, found := annotations[annotation.IgnoreAnnotation]; !found {
+		policy.Ignored = annotations[reloaderIgnore] == "true"
+	}
+	policy.Marked = annotations[ReloaderMatch] == "true"
+	config.Policy = names.UnlessZero(policy)
 }

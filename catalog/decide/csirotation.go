@@ -97,15 +97,3 @@ func causeOf(v *catalog.View, class names.ConfigRef) Cause {
 	}
 	return cause
 }
-
-// Delivers identifies what the decision would bring to the pods: the checksums to record and, of causes that no record has,
-// the moments.
-func (d *Decision) Delivers() record.Checksums {
-	delivers := maps.Clone(d.Checksums)
-	for i := range d.Causes {
-		if cause := &d.Causes[i]; cause.Config.Kind.IsPerPod() {
-			delivers[cause.Config] = names.Checksum(slices.Max(cause.Moments))
-		}
-	}
-	return delivers
-}

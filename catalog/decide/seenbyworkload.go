@@ -56,3 +56,9 @@ func isRecordedOtherwise(v *catalog.View, s *seenConfig) bool {
 	recorded, found := v.Workload.Record.Checksums[s.ref]
 	return s.config != nil && found && v.Workload.Record.Trusted && recorded != s.checksum
 }
+
+// isRecordedSame reports whether the record is trusted and has the present checksum of a config.
+func isRecordedSame(v *catalog.View, s *seenConfig) bool {
+	recorded, found := v.Workload.Record.Checksums[s.ref]
+	return s.config != nil && found && v.Workload.Record.Trusted && recorded == s.checksum
+}

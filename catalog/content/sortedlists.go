@@ -50,3 +50,12 @@ func (f *finder[T]) find(name string) (item T, found bool) {
 	f.next++
 	return within[i], true
 }
+
+// FindKey finds a key in a sorted list.
+func FindKey(keys []names.Key, name string) (names.Key, bool) {
+	i, found := slices.BinarySearchFunc(keys, name, func(key names.Key, name string) int { return strings.Compare(key.Name, name) })
+	if !found {
+		return names.Key{}, false
+	}
+	return keys[i], true
+}

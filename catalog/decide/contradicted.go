@@ -1,0 +1,119 @@
+package decide
+
+import (
+	"slices"
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+)
+
+// noteContradiction notes whether the record is contradicted, and since when.
+func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfig, spans []span) {
+	first := names.Sighting{At: view.Workload.ContradictedSince()}
+	note := func(from names.Sighting) {
+		if first.At.IsZero() || !from.At.After(first.At) {
+			first = from
+		}
+	}
+	for i := range seenConfigs {
+		if s := &seenConfigs[i]; isRecordedOtherwise(view, s) {
+			d.Contradicts = true
+			s.eachChange(view.Workload, view.Past[s.ref], note)
+		}
+	}
+	for _, s := range spans {
+		d.Contradicts = true
+		if s.from.Seen > 0 {
+			note(s.from)
+		}
+	}
+	if d.Contradicts {
+		eachOpenAbsence(view, seenConfigs, note)
+		d.Contradicted = first
+	}
+}
+
+// eachOpenAbsence calls a function with the moment since which a recorded config is gone. Containers
+// that start without it have other content than the record says.
+func eachOpenAbsence(v *catalog.View, seenConfigs []seenConfig, gone func(names.Sighting)) {
+	for i := range seenConfigs {
+		s := &seenConfigs[i]
+		if !hasLost(v.Workload, s) {
+			continue
+		}
+		for _, p := range v.Past[s.ref] {
+			if p.IsOpen() && p.ConcernsAny(s.references) {
+				gone(p.From)
+			}
+		}
+	}
+}
+
+// eachChange calls a function with each known change since the record of what the workload sees of
+// a config.
+func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, change func(names.Sighting)) {
+	note := func(from names.Sighting) {
+		if isLater(w, from) {
+			change(from)
+		}
+	}
+	creation := s.config.Creation()
+	note(names.Sighting{At: creation.At, Seen: creation.Seen})
+	selected := content.Selections(s.references)
+	for _, edit := range s.config.Edits {
+		shown := names.Sighting{At: edit.At, Seen: edit.Seen}
+		switch {
+		case !s.config.IsSeen(edit, selected):
+		case !edit.IsJoined():
+			note(shown)
+		case isLater(w, shown): // any time since the record
+			change(names.Sighting{At: w.Record.Written, Seen: edit.Seen})
+		}
+	}
+	for i := range past {
+		switch p := &past[i]; {
+		case !p.ConcernsAny(s.references):
+		case !p.IsAbsence():
+			note(p.From)
+		case isLater(w, p.Until): // no record includes it, so it counts if it outlasted the record
+			change(names.Sighting{At: p.From.At, Seen: p.Until.Seen})
+		}
+	}
+}
+
+const reasonLacking = "a config is gone whose content differed from the record for a while"
+
+// lacksContradicted reports whether a recorded config that had other content for a while is gone.
+// The config may come back, so that knowledge must not be lost.
+func lacksContradicted(v *catalog.View, seenConfigs []seenConfig) bool {
+	w := v.Workload
+	return w.Record.Trusted && slices.ContainsFunc(seenConfigs, func(s seenConfig) bool {
+		return hasLost(w, &s) && (w.Record.Marked || slices.ContainsFunc(v.Past[s.ref], func(p content.Past) bool {
+			_, isLater := since(&p, w)
+			return isLater && !p.IsOpen() && p.ConcernsAny(s.references)
+		}))
+	})
+}
+
+// Mark returns annotations with the same record, marked as contradicted since the given time. It
+// returns false if part of the record cannot be read, or if there is no trusted record to mark.
+func Mark(v *catalog.View, since time.Time) (map[string]string, bool, error) {
+	w := v.Workload
+	r := &w.Record
+	if !r.Trusted || r.Key != "" && r.Key != v.Key.ID() {
+		return nil, false, nil
+	}
+	timestamp := w.Timestamp
+	if r.Reverted != nil {
+		timestamp = r.Reverted.Restart
+	}
+	annotations, err := r.Checksums.Annotations(record.Basis{
+		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, WasWhole: r.WasWhole,
+		RestartedFor: r.RestartedFor, Without: r.Uncovered(), Evict: w.Record.EvictMember(),
+	})
+	return annotations, err == nil, err
+}
