@@ -248,19 +248,6 @@ func (c *Controller) relearnOptIns(ctx context.Context) {
 	c.optIns.Redate(before, c.catalog)
 }
 
-// releaseGarbageOnceDecided releases the memory that the first decisions used, which all come
-// at once when the grace period is over. Little garbage accumulates after that.
-func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
-	timer := time.NewTimer(c.options.GracePeriod + 5*time.Second)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		c.limitGarbage(c.options.GarbagePercent)
-		debug.FreeOSMemory()
-	case <-ctx.Done():
-	}
-}
-
 // Lead acts on changes until the context ends, or until a failure that ends it; see
 // [Options.ExitOnError]. Only one process may lead at a time. It first acts on the changes
 // that it observed earlier as a standby.

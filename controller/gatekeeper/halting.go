@@ -16,7 +16,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/wording"
-	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // HaltNews describes a halt of the restarts for a config, for the report of it.
@@ -300,34 +299,6 @@ func (g *Gatekeeper) HoldEverything(why string) (hasChanged bool) {
 	return hasChanged
 }
 
-// SetHaltsKnown notes that the halts of former leaders were read, or that restarts go on without them.
-func (g *Gatekeeper) SetHaltsKnown(wereRead bool) {
-	g.Mu.Lock()
-	defer g.Mu.Unlock()
-	g.knowsHalts, g.hasReadHalts = true, g.hasReadHalts || wereRead
-}
-
-// HaltsGap says what follows if the ConfigMap of halts cannot be used.
-func (g *Gatekeeper) HaltsGap() (gap status.Gap, found bool) {
-	g.Mu.Lock()
-	text := "The next leader will not know of new halts, because this one cannot read or update the ConfigMap of halts"
-	switch {
-	case !g.knowsHalts:
-		text = "Restarts wait for a minute, and then begin without the halts of former leaders, because the controller cannot read or update the ConfigMap of halts"
-	case !g.hasReadHalts:
-		text = "Halts of former leaders are ignored, if there are any, because the controller cannot read the ConfigMap of halts"
-	}
-	g.Mu.Unlock()
-	return g.HaltsObject.Gap(text)
-}
-
-// SetHaltsTried notes that it was tried to read what is kept for all leaders.
-func (g *Gatekeeper) SetHaltsTried() {
-	g.Mu.Lock()
-	defer g.Mu.Unlock()
-	g.hasTried = true
-}
-
 // ActiveHalts returns copies of the halts that stop restarts.
 func (g *Gatekeeper) ActiveHalts() []gate.Halt {
 	g.Mu.Lock()
@@ -341,14 +312,6 @@ func (g *Gatekeeper) ActiveHalts() []gate.Halt {
 		}
 	}
 	return active
-}
-
-// KnowsOfHalts reports whether it was tried to read what is kept for all leaders, and whether the halts of
-// former leaders are known.
-func (g *Gatekeeper) KnowsOfHalts() (hasTried, knowsHalts bool) {
-	g.Mu.Lock()
-	defer g.Mu.Unlock()
-	return g.hasTried, g.knowsHalts
 }
 
 // ReportedOn returns on which config an Event reports a halt, and where restarts are halted. A group is no object, so

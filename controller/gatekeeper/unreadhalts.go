@@ -8,6 +8,42 @@ import (
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
+// SetHaltsKnown notes that the halts of former leaders were read, or that restarts go on without them.
+func (g *Gatekeeper) SetHaltsKnown(wereRead bool) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.knowsHalts, g.hasReadHalts = true, g.hasReadHalts || wereRead
+}
+
+// SetHaltsTried notes that it was tried to read what is kept for all leaders.
+func (g *Gatekeeper) SetHaltsTried() {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.hasTried = true
+}
+
+// KnowsOfHalts reports whether it was tried to read what is kept for all leaders, and whether the halts of
+// former leaders are known.
+func (g *Gatekeeper) KnowsOfHalts() (hasTried, knowsHalts bool) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return g.hasTried, g.knowsHalts
+}
+
+// HaltsGap says what follows if the ConfigMap of halts cannot be used.
+func (g *Gatekeeper) HaltsGap() (gap status.Gap, found bool) {
+	g.Mu.Lock()
+	text := "The next leader will not know of new halts, because this one cannot read or update the ConfigMap of halts"
+	switch {
+	case !g.knowsHalts:
+		text = "Restarts wait for a minute, and then begin without the halts of former leaders, because the controller cannot read or update the ConfigMap of halts"
+	case !g.hasReadHalts:
+		text = "Halts of former leaders are ignored, if there are any, because the controller cannot read the ConfigMap of halts"
+	}
+	g.Mu.Unlock()
+	return g.HaltsObject.Gap(text)
+}
+
 // SetUnread takes in which entries of the ConfigMap of halts cannot be read, and why, and logs those that are new. It keeps
 // the map, and reports whether other entries cannot be read than before.
 func (g *Gatekeeper) SetUnread(entries map[string]string, now time.Time) (isNews bool) {

@@ -1,9 +1,15 @@
 package restart
 
 import (
+	"fmt"
+	"slices"
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
 
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/kinds"
@@ -66,4 +72,21 @@ func (r *Restarter) reportIdle(w *workload.Workload, decision *decide.Decision) 
 	if decision.Unserved && r.Journal.noteProblem(w.Ref, idleProblem, wording.NothingRuns) {
 		r.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.NothingRuns, wording.NothingRuns)
 	}
+}
+
+// Unwatched describes which configs of other namespaces a workload names in vain, because the controller does not
+// watch these namespaces; empty if there are none.
+func (r *Restarter) Unwatched(w *workload.Workload) string {
+	var namespaces []string
+	for i := range w.References {
+		if source := w.References[i].Config.Source(); w.References[i].Channel == template.API && !r.Watches(source.Namespace) {
+			namespaces = append(namespaces, source.Namespace)
+		}
+	}
+	if len(namespaces) == 0 {
+		return ""
+	}
+	slices.Sort(namespaces)
+	return fmt.Sprintf("annotation %s: the controller does not watch configs in %s; they do not count", annotation.AlsoAnnotation,
+		strings.Join(slices.Compact(namespaces), ", "))
 }

@@ -1,14 +1,10 @@
 package restart
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
-	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/template"
-	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/pending"
 )
 
@@ -37,21 +33,4 @@ func (r *Restarter) AskUnknown(listed map[string]bool) {
 			r.Queue.Add(ref, names.ConfigRef{})
 		}
 	}
-}
-
-// Unwatched describes which configs of other namespaces a workload names in vain, because the controller does not
-// watch these namespaces; empty if there are none.
-func (r *Restarter) Unwatched(w *workload.Workload) string {
-	var namespaces []string
-	for i := range w.References {
-		if source := w.References[i].Config.Source(); w.References[i].Channel == template.API && !r.Watches(source.Namespace) {
-			namespaces = append(namespaces, source.Namespace)
-		}
-	}
-	if len(namespaces) == 0 {
-		return ""
-	}
-	slices.Sort(namespaces)
-	return fmt.Sprintf("annotation %s: the controller does not watch configs in %s; they do not count", annotation.AlsoAnnotation,
-		strings.Join(slices.Compact(namespaces), ", "))
 }

@@ -1,8 +1,10 @@
 package controller
 
 import (
+	"context"
 	"os"
 	"runtime/debug"
+	"time"
 )
 
 // percentAtStart is how much garbage may accumulate, in percent of the memory in use, while
@@ -16,5 +18,18 @@ const percentAtStart = 40
 func (c *Controller) limitGarbage(percent int) {
 	if c.options.GarbagePercent > 0 && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(percent)
+	}
+}
+
+// releaseGarbageOnceDecided releases the memory that the first decisions used, which all come
+// at once when the grace period is over. Little garbage accumulates after that.
+func (c *Controller) releaseGarbageOnceDecided(ctx context.Context) {
+	timer := time.NewTimer(c.options.GracePeriod + 5*time.Second)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		c.limitGarbage(c.options.GarbagePercent)
+		debug.FreeOSMemory()
+	case <-ctx.Done():
 	}
 }
