@@ -1,6 +1,7 @@
 package fairqueue
 
 import (
+	"context"
 	"sync"
 	"time"
 )
@@ -175,6 +176,51 @@ func (q *Queue[T, F]) Slow() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	return q.slow
+}
+
+// Get returns an item that may be worked on now, and false if there is no such item. It is
+// for callers that do not use [Queue.Run], and they must call [Queue.Done] afterwards.
+func (q *Queue[T, F]) Get() (item T, found bool) {
+	e := q.take(context.Background())
+	if e == nil {
+		return item, false
+	}
+	return e.item, true
+}
+
+// Done ends the work on an item.
+func (q *Queue[T, F]) Done(item T) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	e, now := q.entries[item], time.Now()
+	e.watch.stop()
+	took := e.watch.elapsed()
+	if !e.counted {
+		e.failures.longest = max(e.failures.longest, took)
+	}
+	if !e.isSlow {
+		q.turns.settle(e, took)
+	}
+	e.watch = nil
+	q.release(e, now)
+	switch {
+	case e.again:
+		q.push(e, now)
+	case !e.IsPlaced():
+		q.forget(e)
+	}
+	q.place(e.namespace)
+	q.signal()
+}
+
+// NextDue returns when the next pause of an item ends, zero if no item pauses.
+func (q *Queue[T, F]) NextDue() time.Time {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if e := q.delayed.First(); e != nil {
+		return e.due
+	}
+	return time.Time{}
 }
 
 // know returns the entry of an item. It creates one if the queue does not know the item.
