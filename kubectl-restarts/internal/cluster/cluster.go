@@ -12,11 +12,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
 // Cluster reads from one API server.
@@ -65,39 +63,39 @@ func (c *Cluster) add(kinds []custom.Kind, reported bool) error {
 	return nil
 }
 
-// Object is a ConfigMap or Secret, with the content that the API server has.
-type Object interface {
-	runtime.Object
-	metav1.Object
-}
+// Target is a workload or a config by its resource, such as "deployments" or "configmaps", or by its custom kind, such as
+// "rollouts.argoproj.io".
+type Target struct{ Resource, Namespace, Name string }
 
-// Config reads a ConfigMap or a Secret. The error is one of k8s.io/apimachinery/pkg/api/errors.
-func (c *Cluster) Config(ctx context.Context, ref names.ConfigRef) (Object, error) {
-	if ref.Kind.IsSecret() {
-		return c.core.Secrets(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-	}
-	return c.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-}
+// isCustom reports whether a resource is a kind of workload that is not part of Kubernetes.
+func isCustom(resource string) bool { return names.WorkloadKind(resource).IsCustom() }
 
-// ReducedConfig reads a config and reduces it. Of a Secret it reads the metadata only, so that its
-// keys are missing. The error is one of k8s.io/apimachinery/pkg/api/errors.
-func (c *Cluster) ReducedConfig(ctx context.Context, ref names.ConfigRef) (facts.Config, error) {
-	rules, err := c.Rules(ctx, ref.Namespace)
-	if err != nil {
-		return facts.Config{}, err
-	}
-	if !ref.Kind.IsSecret() {
-		object, err := c.core.ConfigMaps(ref.Namespace).Get(ctx, ref.Name, metav1.GetOptions{})
-		if err != nil {
-			return facts.Config{}, err
+// endpointOf returns the client of a resource and its name in the API's paths.
+func (c *Cluster) endpointOf(resource string) (client rest.Interface, path string) {
+	for _, kind := range c.kinds() {
+		if kind.Resource == resource && kind.client == nil || string(kind.Kind) == resource {
+			return c.clientOf(&kind), kind.Resource
 		}
-		return rules.WithMistakes(content.NewConfigMap(object), &object.ObjectMeta), nil
 	}
-	meta, err := c.Meta(ctx, Target{"secrets", ref.Namespace, ref.Name})
-	if err != nil {
-		return facts.Config{}, err
+	return c.core.RESTClient(), resource
+}
+
+// metadataOnly makes the API server answer with a metav1.PartialObjectMetadata.
+const metadataOnly = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1," +
+	"application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+
+// Meta reads the metadata of an object, which is in no namespace if that is empty. The error is one of k8s.io/apimachinery/pkg/api/errors.
+func (c *Cluster) Meta(ctx context.Context, target Target) (*metav1.ObjectMeta, error) {
+	client, path := c.endpointOf(target.Resource)
+	request := client.Get().NamespaceIfScoped(target.Namespace, target.Namespace != "").Resource(path).Name(target.Name)
+	if isCustom(target.Resource) { // it is decoded into a type of its own
+		var object custom.Object
+		err := request.Do(ctx).Into(&object)
+		return &object.ObjectMeta, err
 	}
-	return rules.WithMistakes(content.NewSecret(&corev1.Secret{ObjectMeta: *meta}), meta), nil
+	var object metav1.PartialObjectMetadata
+	err := request.SetHeader("Accept", metadataOnly).Do(ctx).Into(&object)
+	return &object.ObjectMeta, err
 }
 
 // Names lists the names of the objects of a resource, such as "configmaps", "deployments" or "rollouts.argoproj.io". It

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/spf13/cobra"
+
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/custom"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 var configKinds = map[string]names.ConfigKind{
@@ -81,4 +84,14 @@ func (s *session) kindOf(argument string) (names.WorkloadKind, error) {
 		return kind.Name(), nil
 	}
 	return "", nil
+}
+
+// withUsage returns a check of the number of arguments that says which ones a command takes.
+func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(command *cobra.Command, arguments []string) error {
+		if check(command, arguments) != nil {
+			return fmt.Errorf("got %s; use %s", text.Count(len(arguments), "argument"), command.UseLine())
+		}
+		return nil
+	}
 }

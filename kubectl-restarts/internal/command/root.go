@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,8 +15,6 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/rest"
 
-	"kubernetes-deployment-restart-controller/internal/custom"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -59,21 +56,6 @@ func inOneLine(err error) string {
 	return fmt.Sprintf("%s; did you mean %s?", message, strings.Join(strings.Fields(suggestions), " or "))
 }
 
-// session is what all commands share.
-type session struct {
-	genericiooptions.IOStreams
-	flags *genericclioptions.ConfigFlags
-	// controllerNamespace and haltsConfigMap say where the controller keeps its halts.
-	controllerNamespace, haltsConfigMap string
-	// ask means that the leader of the controller, or whether there is one, is of interest; lease names its Lease.
-	ask   bool
-	lease string
-	// workloads are further kinds of workloads, in the form of the controller's flag.
-	workloads list
-	// named is a further kind that an argument names.
-	named []custom.Kind
-}
-
 func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubectl-restarts",
@@ -102,33 +84,6 @@ func newRoot(s *session) *cobra.Command {
 	return root
 }
 
-// connect returns the cluster that the flags name.
-func (s *session) connect() (*cluster.Cluster, error) {
-	config, err := s.flags.ToRESTConfig()
-	if err != nil {
-		return nil, err
-	}
-	kinds, err := s.kinds()
-	if err != nil {
-		return nil, err
-	}
-	return cluster.Connect(config, cluster.Target{Resource: "configmaps", Namespace: s.controllerNamespace, Name: s.haltsConfigMap}, kinds)
-}
-
-// kinds returns the further kinds of workloads that flags and arguments name.
-func (s *session) kinds() ([]custom.Kind, error) {
-	kinds, err := custom.ParseKinds(slices.Compact(slices.Sorted(slices.Values(s.workloads)))) // completion parses flags twice
-	if err != nil {
-		return nil, fmt.Errorf("--workload: %w", err)
-	}
-	for _, named := range s.named {
-		if !slices.ContainsFunc(kinds, func(k custom.Kind) bool { return k.Name() == named.Name() }) {
-			kinds = append(kinds, named)
-		}
-	}
-	return kinds, nil
-}
-
 // unreached says which API server cannot be reached, if that is the error, in place of what was asked of it first.
 func (s *session) unreached(err error) error {
 	var failed *url.Error
@@ -152,14 +107,6 @@ func (s *session) missing(err error) error {
 	namespace, _, _ := s.namespace()
 	return fmt.Errorf("%w in namespace %s", err, namespace)
 }
-
-// namespace returns the namespace to act in, and whether a flag names it.
-func (s *session) namespace() (namespace string, isExplicit bool, err error) {
-	return s.flags.ToRawKubeConfigLoader().Namespace()
-}
-
-// note tells the user something besides the result.
-func (s *session) note(message string) { fmt.Fprintln(s.ErrOut, "note:", text.Safe(message)) }
 
 // explained adds what to do to an error of the API server.
 func explained(err error, remedy string) error {

@@ -2,12 +2,10 @@ package facts
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -86,12 +84,6 @@ func Concerns(h *gate.Halt, ref names.ConfigRef) bool {
 // DescribeHalt says what a halt is about, how to see why, and how to end it.
 func DescribeHalt(h *gate.Halt) string { return DescribeHaltWith(h, h.Command()) }
 
-// lookCommand is what a command may consist of that the leader names: people paste it into a shell.
-var lookCommand = regexp.MustCompile(`^kubectl (logs|describe pod) [a-z0-9. -]+$`)
-
-// IsLookCommand reports whether a command is one that shows why a pod fails, and nothing else.
-func IsLookCommand(command string) bool { return lookCommand.MatchString(command) }
-
 // DescribeHaltWith does so with a command that shows why, empty if there is none.
 func DescribeHaltWith(h *gate.Halt, command string) string {
 	look := ""
@@ -108,20 +100,4 @@ func DescribeHaltWith(h *gate.Halt, command string) string {
 	}
 	return fmt.Sprintf("%s has broken %s, halted since %s%s; revert it, or resume with: %s",
 		what, text.List(failed, 3), h.Since.UTC().Format(time.RFC3339), look, ResumeCommand(h))
-}
-
-// ResumeCommand returns the command that ends a halt.
-func ResumeCommand(h *gate.Halt) string {
-	if gate.IsGroup(h.Config) || h.Config.Kind.IsPerPod() { // no annotation of these is read
-		return "removing its entry " + gate.EntryOf(h.Config.String()) + " from the ConfigMap of halts"
-	}
-	source := h.Config.Source() // whose owner decides
-	return fmt.Sprintf("kubectl restarts resume -n %s %s %s", source.Namespace, ConfigName(source), h.ID)
-}
-
-var annotateToResume = regexp.MustCompile(`kubectl annotate --overwrite -n (\S+) (\S+) ` + regexp.QuoteMeta(annotation.ResumeAnnotation) + `=([a-z0-9]+)`)
-
-// OwnCommands returns a text of the controller with the command of the plugin that resumes a halt in place of kubectl's.
-func OwnCommands(text string) string {
-	return annotateToResume.ReplaceAllString(text, "kubectl restarts resume -n $1 $2 $3")
 }

@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -70,4 +73,28 @@ func (l *Leader) seek(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// explained says what an error means that kept the leader from answering.
+func (l *Leader) explained(ctx context.Context, err error, name string) error {
+	var port portError
+	switch {
+	case errors.Is(err, errTooLarge):
+		return fmt.Errorf("%s cannot be it: %w", name, err)
+	case errors.Is(ctx.Err(), context.DeadlineExceeded):
+		return late(name)
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case apierrors.IsForbidden(err):
+		return fmt.Errorf("you may not reach %s: you need permission to create pods/portforward in namespace %s", name, l.place.Namespace)
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("there is no %s in namespace %s: it is gone, or it runs outside of the cluster, which --status-url is for", name, l.place.Namespace)
+	case errors.As(err, &port):
+		return fmt.Errorf("%s serves no status page at port %d: start the controller with --status-address=127.0.0.1:%d, or say which port it is with --status-port (%.200q)", name, l.place.Port, l.place.Port, port.said)
+	}
+	return fmt.Errorf("%s cannot be asked: %.500s", name, strings.ReplaceAll(err.Error(), "\n", "; "))
+}
+
+func late(who string) error {
+	return fmt.Errorf("%s has not answered within %s", who, timeLimit)
 }

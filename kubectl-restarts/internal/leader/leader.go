@@ -18,7 +18,6 @@ import (
 	"strings"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/rest"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -180,32 +179,6 @@ type source interface {
 	get(ctx context.Context, path string) (answer, error)
 }
 
-// direct is a status page that this machine reaches.
-type direct struct {
-	client *http.Client
-	url    string
-}
-
-func newDirect(page string) (*direct, error) {
-	parsed, err := url.Parse(page)
-	if err != nil || parsed.Scheme != "http" && parsed.Scheme != "https" || parsed.Host == "" {
-		return nil, errors.New("--status-url must be a URL, such as http://127.0.0.1:10255")
-	}
-	return &direct{&http.Client{CheckRedirect: noRedirect}, strings.TrimSuffix(page, "/")}, nil
-}
-
-func (d *direct) get(ctx context.Context, path string) (answer, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, d.url+path, http.NoBody)
-	if err != nil {
-		return answer{}, err
-	}
-	response, err := d.client.Do(request)
-	if err != nil {
-		return answer{}, err
-	}
-	return newAnswer(response)
-}
-
 // answer is an answer to a request.
 type answer struct {
 	code int
@@ -252,27 +225,3 @@ func (a answer) problem(name string) error {
 }
 
 func loopback(port uint16) string { return net.JoinHostPort("localhost", strconv.Itoa(int(port))) }
-
-// explained says what an error means that kept the leader from answering.
-func (l *Leader) explained(ctx context.Context, err error, name string) error {
-	var port portError
-	switch {
-	case errors.Is(err, errTooLarge):
-		return fmt.Errorf("%s cannot be it: %w", name, err)
-	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return late(name)
-	case ctx.Err() != nil:
-		return ctx.Err()
-	case apierrors.IsForbidden(err):
-		return fmt.Errorf("you may not reach %s: you need permission to create pods/portforward in namespace %s", name, l.place.Namespace)
-	case apierrors.IsNotFound(err):
-		return fmt.Errorf("there is no %s in namespace %s: it is gone, or it runs outside of the cluster, which --status-url is for", name, l.place.Namespace)
-	case errors.As(err, &port):
-		return fmt.Errorf("%s serves no status page at port %d: start the controller with --status-address=127.0.0.1:%d, or say which port it is with --status-port (%.200q)", name, l.place.Port, l.place.Port, port.said)
-	}
-	return fmt.Errorf("%s cannot be asked: %.500s", name, strings.ReplaceAll(err.Error(), "\n", "; "))
-}
-
-func late(who string) error {
-	return fmt.Errorf("%s has not answered within %s", who, timeLimit)
-}

@@ -1,19 +1,14 @@
 package overview
 
 import (
-	"fmt"
-	"io"
-	"maps"
 	"regexp"
-	"slices"
 
 	"k8s.io/cli-runtime/pkg/printers"
 
-	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
-// The reasons of a table, which has a line for each workload, and what helps, below it.
+// The reasons of a table, which has a line for each workload.
 
 const (
 	// shortWhy is how many characters the parts of a reason have in a table, but for the first part.
@@ -42,26 +37,4 @@ func short(s string, options printers.PrintOptions) string {
 		s = r.said.ReplaceAllString(s, r.counts)
 	}
 	return text.Middle(s, longestWhy)
-}
-
-// remedies are what helps workloads, by their names.
-type remedies map[status.Remedy][]string
-
-func (r remedies) add(remedy status.Remedy, namespace, name string, options printers.PrintOptions) {
-	if remedy == "" {
-		return
-	}
-	if options.WithNamespace {
-		name += " in " + namespace
-	}
-	r[remedy] = append(r[remedy], name)
-}
-
-// someHelped is how many workloads are named that the same helps.
-const someHelped = 3
-
-func (r remedies) print(w io.Writer) {
-	for _, remedy := range slices.Sorted(maps.Keys(r)) {
-		fmt.Fprintf(w, "What helps %s: %s.\n", text.Safe(text.List(r[remedy], someHelped)), text.Safe(string(remedy)))
-	}
 }

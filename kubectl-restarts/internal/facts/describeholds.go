@@ -2,7 +2,6 @@ package facts
 
 import (
 	"fmt"
-	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/controller/gate"
@@ -56,26 +55,4 @@ func HeldSince(holds *status.List[status.Hold], on fmt.Stringer) string {
 // SetAt says since when an object has its hold, by its managedFields; empty if these do not say so.
 func SetAt(set policy.HoldTime) string {
 	return Since(status.Beginning{Since: set.At, AtLeast: !set.IsExact})
-}
-
-// Since says since when something is there, empty if that is not known.
-func Since(began status.Beginning) string {
-	switch {
-	case began.Since.IsZero():
-		return ""
-	case began.AtLeast:
-		return " (at least since " + began.Since.UTC().Format(time.RFC3339) + ")"
-	}
-	return " (since " + began.Since.UTC().Format(time.RFC3339) + ")"
-}
-
-// AgeOf says for how long something has been there, empty if that is not known.
-func AgeOf(began status.Beginning, now time.Time) string {
-	switch {
-	case began.Since.IsZero():
-		return ""
-	case began.AtLeast:
-		return "at least " + Age(now.Sub(began.Since))
-	}
-	return Age(now.Sub(began.Since))
 }

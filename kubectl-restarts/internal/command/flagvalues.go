@@ -13,7 +13,6 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"kubernetes-deployment-restart-controller/internal/values"
-	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // list is the value of a flag that can be given several times, each time with one or several parts, as the controller
@@ -86,14 +85,4 @@ func oneOf(flag, value string, accepted ...string) error {
 func notAccepted(flag, value string, accepted ...string) error {
 	last := len(accepted) - 1
 	return fmt.Errorf("--%s: %.40q is not %s or %s", flag, value, strings.Join(accepted[:last], ", "), accepted[last])
-}
-
-// withUsage returns a check of the number of arguments that says which ones a command takes.
-func withUsage(check cobra.PositionalArgs) cobra.PositionalArgs {
-	return func(command *cobra.Command, arguments []string) error {
-		if check(command, arguments) != nil {
-			return fmt.Errorf("got %s; use %s", text.Count(len(arguments), "argument"), command.UseLine())
-		}
-		return nil
-	}
 }

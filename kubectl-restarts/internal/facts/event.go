@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -71,6 +69,3 @@ func (e *Event) String(now time.Time) string {
 	}
 	return fmt.Sprintf("%s ago  %s  %s%s", Age(now.Sub(e.At)), e.Reason, OwnCommands(e.Message), times)
 }
-
-// Age returns how long ago something was, as kubectl shows it.
-func Age(d time.Duration) string { return duration.HumanDuration(max(d, 0)) }

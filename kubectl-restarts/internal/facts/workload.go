@@ -1,4 +1,3 @@
-// Package facts holds what the commands know about a cluster, as values.
 package facts
 
 import (
@@ -43,13 +42,6 @@ type Workload struct {
 	HeldBy string
 }
 
-// Config is a config of which the metadata was read.
-type Config struct {
-	*content.Config
-	// Mistakes are as those of a [Workload].
-	Mistakes string
-}
-
 // Wrong describes annotations and labels that have no effect, and values that cannot be used, empty if there are none. Which
 // flags the controller has is not known here.
 func (w *Workload) Wrong() string {
@@ -67,15 +59,6 @@ func (w *Workload) WrongValues(grace string) []string {
 		wrong = append(wrong, w.Policy.Problem, windowProblem(w.Policy.Window))
 	}
 	return wrong
-}
-
-// Wrong is as [Workload.Wrong], with what the id in the annotation to resume a halt has none of.
-func (c *Config) Wrong(halts *Halts) string {
-	values, window := "", ""
-	if c.Policy != nil {
-		values, window = c.Policy.Problem, c.Policy.Window
-	}
-	return text.Join("; ", c.Mistakes, values, windowProblem(window), halts.wrongResume(c.Config))
 }
 
 func windowProblem(schedule string) string {
@@ -175,6 +158,3 @@ func (w *Workload) EditedAfterRecord(config *content.Config) time.Time {
 		return edit.At.After(w.Record.Written) && selects != nil && selects(edit.Key)
 	})
 }
-
-// ConfigName names a config as kubectl does.
-func ConfigName(ref names.ConfigRef) string { return ref.NameWithin() }
