@@ -97,7 +97,7 @@ const (
 )
 
 // CannotRoll reports whether the patch of a restart is written although it replaces no pods: somebody else has to act
-// first, or none are wanted. For a hold that [Hold.Prevents] the patch, it is false.
+// first, or none are wanted. It is false if the hold prevents the patch itself; see [Hold.Prevents].
 func (o *Object) CannotRoll() bool { return o.Hold != NoHold && o.Hold.Prevents() == "" || o.Idle }
 
 // Prevents returns why no restart may begin, empty if the patch of a restart does what it can.
