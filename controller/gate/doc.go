@@ -1,5 +1,5 @@
-// Package gate decides when a restart that is due may begin. It is pure. Before it, grace periods (package pending) and
-// unknown facts (gatekeeper.KnowsEnough) hold restarts.
+// Package gate decides when a restart that is due may begin. Before it, grace periods (package pending) and unknown facts
+// (gatekeeper.KnowsEnough) hold restarts.
 //
 // Vocabulary:
 //
@@ -12,8 +12,8 @@
 //
 // # Admit
 //
-// One function asks in the order of [Reasons]. So the reason that people see is the first one that applies. A restart
-// that is not admitted is put off, and when it asks again, the caller decides again, about the content at that time.
+// One function asks in the order of [Reasons]. A restart that is not admitted is put off, and when it asks again, the
+// caller decides again, about the content at that time.
 //
 // # States of a restart
 //
@@ -31,7 +31,7 @@
 // # Why it is so
 //
 // If the content named a fan-out, an edit of one key would begin all others anew; if the key did, a release of 30 keys
-// would be 30 fan-outs. Moment 0 stands for all edits of a config that no watch showed.
+// would be 30 fan-outs.
 //
 // State is derived: records show which workloads run with a content, and timestamps which ones roll. Only halts are
 // remembered, because a failure leaves no trace once the broken workload is released, undone or deleted. People resume
