@@ -254,8 +254,6 @@ fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, FLEETS, H
 			go test -C $$dir -run '^$$' -fuzz "^$$name$$" -fuzztime $(FUZZTIME) .; \
 		done; \
 	done
-	@echo '== restarts: all that four events can do'
-	@go test -count=1 -timeout 0 -run '^TestOneBadContent' ./controller/row -search.events 4
 	@echo '== histories of a workload and its config: $(HISTORIES)'
 	@go test -count=1 -timeout 0 -run '^TestPodsRestartIfAndOnlyIf' ./catalog/decide -rapid.checks $(HISTORIES)
 	@seed=$${SEED:-$$RANDOM$$RANDOM}; echo "== rollouts: $(ROLLOUTS), SEED=$$seed"; \
