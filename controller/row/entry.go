@@ -62,7 +62,7 @@ func (t *Table) Restore(ref Workload, entry *Entry, isShown bool, now time.Time)
 	r.progressed, r.hasBroken = now, r.hasBroken || entry.HasBroken
 	if !entry.Written.Before(r.restored) {
 		r.restored, r.since = entry.Written, entry.Since
-		r.base, r.missing, r.whole, r.restarted = entry.Base, entry.Missing, entry.Whole, entry.Restarted
+		r.measure = measure{entry.Base, entry.Missing, entry.Whole, entry.Restarted}
 	}
 }
 
@@ -75,7 +75,7 @@ func (t *Table) RestoreHalt(h *Halt) {
 		switch {
 		case f.at.After(r.failed):
 			r.state, r.contents, r.failed = Failed, []exposure{{Content: h.Content}}, f.at
-			r.base, r.missing, r.whole, r.restarted = f.base, f.missing, f.whole, f.restarted
+			r.measure = f.measure
 		case f.at.Equal(r.failed):
 			r.contents = append(r.contents, exposure{Content: h.Content})
 		}

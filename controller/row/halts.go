@@ -19,9 +19,8 @@ type Halt struct {
 type failure struct {
 	workload Workload
 	// at is when, the same for all contents of one failure.
-	at               time.Time
-	base, missing    int
-	whole, restarted Template
+	at time.Time
+	measure
 }
 
 // failureOf returns how a workload failed with the content; nil if it did not.
@@ -55,18 +54,16 @@ func (t *Table) halt(ref Workload, r *Row) {
 			t.halts = append(t.halts, h)
 		}
 		h.failures = slices.DeleteFunc(h.failures, func(f failure) bool { return f.workload == ref })
-		h.failures = append(h.failures, failure{ref, r.failed, r.base, r.missing, r.whole, r.restarted})
+		h.failures = append(h.failures, failure{ref, r.failed, r.measure})
 	}
 }
 
-// heldBy returns a halt that holds a restart, nil if none does.
-func (t *Table) heldBy(ref Workload, changes []Change, pods *Pods) *Halt {
-	for _, change := range changes {
-		if h := t.haltOf(change.Content); h != nil && change.IsGradual && t.isHeldBy(h, ref, changes, pods) {
-			return h
-		}
-	}
-	return nil
+// isHeld reports whether a halt holds a restart.
+func (t *Table) isHeld(ref Workload, changes []Change, pods *Pods) bool {
+	return slices.ContainsFunc(changes, func(c Change) bool {
+		h := t.haltOf(c.Content)
+		return h != nil && c.IsGradual && t.isHeldBy(h, ref, changes, pods)
+	})
 }
 
 // isHeldBy reports whether a halt holds a restart. It does not hold a workload that failed with the content from leaving what
@@ -108,21 +105,10 @@ func (t *Table) isSure(f failure) bool {
 func (t *Table) endHalts(ref Workload, pods *Pods, soaked time.Time) {
 	t.halts = slices.DeleteFunc(t.halts, func(h *Halt) bool {
 		f := h.failureOf(ref)
-		if f == nil || h.IsResumed || !f.runs(h.Content, pods, soaked) {
+		if f == nil || h.IsResumed || f.crash(pods) || !f.isProven(h.Content, pods, soaked, f.knows) {
 			return false
 		}
 		h.failures = slices.DeleteFunc(h.failures, func(f failure) bool { return f.workload == ref })
 		return len(h.failures) == 0
 	})
-}
-
-// runs reports whether the workload that failed runs a content after all.
-func (f *failure) runs(c Content, pods *Pods, soaked time.Time) bool {
-	needed := min(f.base, pods.Wanted)
-	if pods.mostOfRollout((*Pod).isCrashing) > min(f.missing, pods.Wanted-needed) {
-		return false
-	}
-	return pods.count(func(p *Pod) bool {
-		return p.runsSince(soaked) && p.reads(c) && (p.Template == f.whole || p.Template == f.restarted)
-	}) >= max(1, needed)
 }

@@ -121,21 +121,18 @@ func (w *world) open(i int, changes []Change) {
 	}
 	s.replaced, s.opened = 0, w.now
 	for _, c := range changes {
-		for k := range keys {
-			if c.Config == configs[k] {
-				s.open[k] |= 1 << (c.ID[0] - '0')
-			}
-		}
+		k, v := keyAndValue(c.Content)
+		s.open[k] |= 1 << v
 	}
 }
+
+// keyAndValue returns the key and the value that a content is.
+func keyAndValue(c Content) (k int, v uint8) { return int(c.Config.Name[0] - 'A'), c.ID[0] - '0' }
 
 // checkSlots checks the invariant just before a restart begins.
 func (w *world) checkSlots(i int, changes []Change) {
 	for _, c := range changes {
-		k, v := keyA, c.ID[0]-'0'
-		if c.Config == configs[keyB] {
-			k = keyB
-		}
+		k, v := keyAndValue(c.Content)
 		if w.workloads[i].open[k]&(1<<v) != 0 {
 			continue
 		}
@@ -178,8 +175,8 @@ func (s *simWorkload) reopen(entry *Entry) {
 		s.since, s.base = int(entry.Since.Unix()), uint8(entry.Base)
 	}
 	for _, c := range entry.Contents {
-		if c.IsOpened {
-			s.open[c.Config.Name[0]-'A'] |= 1 << (c.ID[0] - '0')
+		if k, v := keyAndValue(c.Content); c.IsOpened {
+			s.open[k] |= 1 << v
 		}
 	}
 }
@@ -222,5 +219,6 @@ func (w *world) isInOrder() bool {
 			return false
 		}
 	}
-	return w.values[keyA] != bad && w.values[keyA] != hangs && w.values[keyA] != fades && w.values[keyB] != bad
+	const everywhere = 2 // what is bad for others is bad for w2
+	return !isBadFor(everywhere, w.values[keyA]) && !isBadFor(everywhere, w.values[keyB])
 }

@@ -48,20 +48,16 @@ type Pod struct {
 func (p *Pod) reads(c Content) bool { return slices.Contains(p.Reads, c) }
 
 // isBroken reports whether a pod has read its configs, and does not run.
-func (p *Pod) isBroken() bool {
-	return p.State == Starting || p.State == Unready || p.State == Crashing
-}
+func (p *Pod) isBroken() bool { return p.isUnready() || p.isCrashing() }
 
 func (p *Pod) isCrashing() bool { return p.State == Crashing }
 
+func (p *Pod) isUnready() bool { return p.State == Starting || p.State == Unready }
+
 // isStuck reports whether a pod has read its configs and has not been ready since a time, and isYoung whether it may become
 // ready: it is not ready since a later time.
-func (p *Pod) isStuck(since time.Time) bool {
-	return (p.State == Starting || p.State == Unready) && !p.Since.After(since)
-}
-func (p *Pod) isYoung(since time.Time) bool {
-	return (p.State == Starting || p.State == Unready) && p.Since.After(since)
-}
+func (p *Pod) isStuck(since time.Time) bool { return p.isUnready() && !p.Since.After(since) }
+func (p *Pod) isYoung(since time.Time) bool { return p.isUnready() && p.Since.After(since) }
 
 // runsSince reports whether a pod has been running since a time.
 func (p *Pod) runsSince(since time.Time) bool { return p.State == Ready && !p.Since.After(since) }

@@ -66,14 +66,10 @@ type Row struct {
 	// deadline.
 	crashing  time.Time
 	hasBroken bool
-	// base is how many pods ran before, and missing how many did not. As many as ran are needed again, or as many as are wanted by
-	// now. If it was measured again at each restart, it would fall with each failure, until nothing was needed.
-	base, missing int
+	// If the measure was taken again at each restart, its base would fall with each failure, until nothing was needed.
+	measure
 	// failed is when the workload failed last, zero if it has run since what it was exposed to. Meanwhile the base stays.
-	failed time.Time
-	// The known templates: whole of the last pods that ran whole, restarted that of our restart.
-	whole, restarted Template
-
+	failed   time.Time
 	isGone   bool      // the workload is
 	restored time.Time // when the entry was written that the row is restored from
 
@@ -85,6 +81,30 @@ type Row struct {
 	waitsFor Reason
 	// runs are the contents that all pods run, of those that configs hold.
 	runs []Content
+}
+
+// measure is what a workload is measured by after a restart.
+type measure struct {
+	// base is how many pods ran before, and missing how many did not.
+	base, missing int
+	// The known templates: whole of the last pods that ran whole, restarted that of our restart.
+	whole, restarted Template
+}
+
+// needed returns how many pods must run, and allowed how many may be broken through no fault of the contents.
+func (m *measure) needed(pods *Pods) int  { return min(m.base, pods.Wanted) }
+func (m *measure) allowed(pods *Pods) int { return min(m.missing, pods.Wanted-m.needed(pods)) }
+
+func (m *measure) knows(t Template) bool { return t == m.restarted || t == m.whole }
+
+// crash reports whether more pods crash than may be broken.
+func (m *measure) crash(pods *Pods) bool {
+	return pods.mostOfRollout((*Pod).isCrashing) > m.allowed(pods)
+}
+
+// isProven reports whether as many pods as needed have run a content since a time, of those that count.
+func (m *measure) isProven(c Content, pods *Pods, since time.Time, counts func(Template) bool) bool {
+	return pods.count(func(p *Pod) bool { return p.runsSince(since) && p.reads(c) && counts(p.Template) }) >= max(1, m.needed(pods))
 }
 
 // Change is a content that a restart would bring to pods that do not run it.
@@ -178,12 +198,8 @@ func (r *Row) refuse() {
 // lose takes in that the answer to the write is lost.
 func (r *Row) lose() { r.state, r.former = Uncertain, nil }
 
-// needed returns how many pods must run, and allowed how many may be broken through no fault of the contents.
-func (r *Row) needed(pods *Pods) int  { return min(r.base, pods.Wanted) }
-func (r *Row) allowed(pods *Pods) int { return min(r.missing, pods.Wanted-r.needed(pods)) }
-
 // accepts reports whether pods of a template may prove a content.
-func (r *Row) accepts(t Template) bool { return !r.hasBroken || t == r.restarted || t == r.whole }
+func (r *Row) accepts(t Template) bool { return !r.hasBroken || r.knows(t) }
 
 // look takes in what the pods show.
 func (r *Row) look(pods *Pods, policy *Policy, now time.Time) {
@@ -231,7 +247,7 @@ func (r *Row) expire(pods *Pods, policy *Policy, now time.Time) {
 // note notes whether pods are broken, and with what, and whether the rollout has come further.
 func (r *Row) note(pods *Pods, policy *Policy, now time.Time) {
 	switch {
-	case pods.mostOfRollout((*Pod).isCrashing) <= r.allowed(pods):
+	case !r.crash(pods):
 		r.crashing = time.Time{}
 	case r.crashing.IsZero():
 		r.crashing = now
@@ -260,16 +276,12 @@ func (r *Row) suspect(pods *Pods, is func(*Pod) bool) {
 
 // prove removes the contents that as many pods run as needed.
 func (r *Row) prove(pods *Pods, soaked time.Time) {
-	r.contents = slices.DeleteFunc(r.contents, func(e exposure) bool { return r.isProven(e.Content, pods, soaked) })
-}
-
-func (r *Row) isProven(c Content, pods *Pods, soaked time.Time) bool {
-	return pods.count(func(p *Pod) bool { return p.runsSince(soaked) && p.reads(c) && r.accepts(p.Template) }) >= max(1, r.needed(pods))
+	r.contents = slices.DeleteFunc(r.contents, func(e exposure) bool { return r.isProven(e.Content, pods, soaked, r.accepts) })
 }
 
 func (r *Row) fail(now time.Time) { r.state, r.failed = Failed, now }
 
 // settle ends the exposure, and forgets what is known against the workload.
 func (r *Row) settle() {
-	*r = Row{whole: r.whole, runs: r.runs, due: r.due, waitsFor: r.waitsFor}
+	*r = Row{measure: measure{whole: r.whole}, runs: r.runs, due: r.due, waitsFor: r.waitsFor}
 }

@@ -108,7 +108,7 @@ func (t *Table) reason(ref Workload, r *Row, changes []Change, pods *Pods, now t
 	if r.state == Writing || r.state == Uncertain {
 		return Unanswered
 	}
-	if t.heldBy(ref, changes, pods) != nil {
+	if t.isHeld(ref, changes, pods) {
 		return Halted
 	}
 	if t.hasNothingToLose(r, pods, now) {
@@ -235,7 +235,7 @@ func (t *Table) MayEvict(ref Workload, pods *Pods) bool {
 			brings = append(brings, Change{Content: e.Content, IsGradual: e.isGradual})
 		}
 	}
-	return r.state == Rolling && r.due == nil && r.crashing.IsZero() && t.heldBy(ref, brings, pods) == nil
+	return r.state == Rolling && r.due == nil && r.crashing.IsZero() && !t.isHeld(ref, brings, pods)
 }
 
 // NotDue takes in that no restart of a workload is due, or that it waits for something that the table does not know: others do
@@ -310,7 +310,7 @@ func (t *Table) readInPassing(r *Row, pods *Pods, now time.Time) {
 	isOurs := r.state == Uncertain // a late write of ours may have brought it
 	for _, e := range t.current {
 		reads := func(p *Pod) bool { return (p.isBroken() || isOurs) && p.reads(e.content) }
-		if e.since.Before(r.since.Truncate(time.Second)) || !pods.any(reads) || r.isProven(e.content, pods, now.Add(-t.policy.Soak)) {
+		if e.since.Before(r.since.Truncate(time.Second)) || !pods.any(reads) || r.isProven(e.content, pods, now.Add(-t.policy.Soak), r.accepts) {
 			continue
 		}
 		if r.add(exposure{Content: e.content, isOpened: isOurs, isGradual: true}) {

@@ -2,10 +2,11 @@ package row
 
 import (
 	"fmt"
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"maps"
 	"slices"
 	"time"
+
+	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 const (
@@ -55,7 +56,6 @@ const (
 	service = iota
 	sleep   // runs, whatever it reads
 	broken  // crashes, whatever it reads
-	templates
 )
 
 type simPod struct {
