@@ -24,7 +24,14 @@ func (s *scene) startProxySparing(spare func(*http.Request) bool) *faultproxy.Pr
 	s.Helper()
 	// The client library resumes a watch only if it has lived for a second or shown
 	// something; otherwise it lists again.
-	proxy, err := faultproxy.Start(faultproxy.Options{Target: s.cluster.Config(), Seed: 1, WatchLife: 3 * time.Second, Spare: spare})
+	return s.startProxyWith(faultproxy.Options{WatchLife: 3 * time.Second, Spare: spare})
+}
+
+// startProxyWith is startProxy with these options.
+func (s *scene) startProxyWith(options faultproxy.Options) *faultproxy.Proxy {
+	s.Helper()
+	options.Target, options.Seed = s.cluster.Config(), 1
+	proxy, err := faultproxy.Start(options)
 	s.must(err)
 	s.Cleanup(proxy.Close)
 	behind := *s.installation
@@ -51,6 +58,7 @@ func TestUnderFaultsEachEditRestartsOnceAndIsRolledOut(t *testing.T) {
 		{"unavailability", faultproxy.Mix{faultproxy.Unavailable: often}},
 		{"resets before requests are carried out", faultproxy.Mix{faultproxy.ResetBefore: often}},
 		{"resets after requests have been carried out", faultproxy.Mix{faultproxy.ResetAfter: often}},
+		{"answers that come too late", faultproxy.Mix{faultproxy.Timeout: often}},
 		{"dropped watches", faultproxy.Mix{faultproxy.DropWatch: 1}},
 		{"watches that cannot be resumed", faultproxy.Mix{faultproxy.DropWatch: 1, faultproxy.Expired: 1}},
 		{"watches that expire", faultproxy.Mix{faultproxy.ExpiredInStream: 1}},

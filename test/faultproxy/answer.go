@@ -28,6 +28,8 @@ func refusal(kind Kind) *metav1.Status {
 		return refused
 	case Unavailable:
 		return status(http.StatusServiceUnavailable, metav1.StatusReasonServiceUnavailable, "the server is unavailable")
+	case Timeout:
+		return status(http.StatusGatewayTimeout, metav1.StatusReasonTimeout, "the server did not answer in time")
 	case Expired, ExpiredInStream:
 		return status(http.StatusGone, metav1.StatusReasonExpired, "too old resource version")
 	default:
@@ -35,15 +37,19 @@ func refusal(kind Kind) *metav1.Status {
 	}
 }
 
-func answer(w http.ResponseWriter, status *metav1.Status) {
+func encode(status *metav1.Status) []byte {
 	body, err := json.Marshal(status)
 	if err != nil {
 		panic(err) // a Status has nothing that could fail
 	}
+	return body
+}
+
+func answer(w http.ResponseWriter, status *metav1.Status) {
 	w.Header().Set("Content-Type", "application/json")
 	if status.Details != nil && status.Details.RetryAfterSeconds > 0 {
 		w.Header().Set("Retry-After", strconv.Itoa(int(status.Details.RetryAfterSeconds)))
 	}
 	w.WriteHeader(int(status.Code))
-	_, _ = w.Write(body) // the client may be gone
+	_, _ = w.Write(encode(status)) // the client may be gone
 }

@@ -28,6 +28,8 @@ const (
 	// other.
 	ResetBefore Kind = "reset-before"
 	ResetAfter  Kind = "reset-after"
+	// Timeout answers a request that has been carried out with 504 a while later, as a gateway does.
+	Timeout Kind = "timeout"
 )
 
 // The faults of watches. But for Expired and SlowList, a new mix concerns open
@@ -49,7 +51,7 @@ const (
 // Kinds returns all kinds of faults.
 func Kinds() []Kind {
 	return []Kind{
-		Latency, Conflict, TooManyRequests, InternalError, Unavailable, ResetBefore, ResetAfter,
+		Latency, Conflict, TooManyRequests, InternalError, Unavailable, ResetBefore, ResetAfter, Timeout,
 		DropWatch, StallWatch, Expired, ExpiredInStream, SlowList,
 	}
 }
@@ -62,8 +64,8 @@ type Mix map[Kind]float64
 // a request with about the given probability; watches live for seconds.
 func Everything(probability float64) Mix {
 	mix := Mix{Latency: 2 * probability, DropWatch: 0.5, Expired: 0.2, ExpiredInStream: 0.3, SlowList: 0.3}
-	for _, kind := range []Kind{Conflict, TooManyRequests, InternalError, Unavailable, ResetBefore, ResetAfter} {
-		mix[kind] = probability / 6
+	for _, kind := range []Kind{Conflict, TooManyRequests, InternalError, Unavailable, ResetBefore, ResetAfter, Timeout} {
+		mix[kind] = probability / 7
 	}
 	return mix
 }

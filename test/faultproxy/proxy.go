@@ -1,6 +1,7 @@
 package faultproxy
 
 import (
+	"bytes"
 	"encoding/pem"
 	"errors"
 	"fmt"
@@ -26,6 +27,8 @@ type Options struct {
 	Seed uint64
 	// Latency bounds the time that [Latency] holds a request back; half a second if 0.
 	Latency time.Duration
+	// Timeout is how long [Timeout] holds an answer back; a second if 0.
+	Timeout time.Duration
 	// WatchLife bounds the time after which the faults of watches strike; 3 s if 0.
 	WatchLife time.Duration
 	// Trickle is the time that [SlowList] puts before each object; 5 ms if 0.
@@ -49,6 +52,7 @@ type Proxy struct {
 // yet. End it with Close.
 func Start(options Options) (*Proxy, error) {
 	options.Latency = orElse(options.Latency, 500*time.Millisecond)
+	options.Timeout = orElse(options.Timeout, time.Second)
 	options.WatchLife = orElse(options.WatchLife, 3*time.Second)
 	options.Trickle = orElse(options.Trickle, 5*time.Millisecond)
 	anonymous := rest.AnonymousClientConfig(options.Target)
@@ -183,10 +187,28 @@ func (p *Proxy) spoil(response *http.Response) error {
 		if response.StatusCode == http.StatusOK {
 			return p.relay(response)
 		}
+	case p.dice.roll(Timeout) != "":
+		p.dice.count(Timeout)
+		return p.timeOut(response)
 	case p.dice.roll(ResetAfter) != "":
 		p.dice.count(ResetAfter)
 		response.Body = &halfBody{ReadCloser: response.Body, left: response.ContentLength / 2}
 	}
+	return nil
+}
+
+// timeOut replaces an answer after a while.
+func (p *Proxy) timeOut(response *http.Response) error {
+	select {
+	case <-response.Request.Context().Done():
+	case <-time.After(p.options.Timeout):
+	}
+	_ = response.Body.Close()
+	status := refusal(Timeout)
+	body := encode(status)
+	response.StatusCode, response.Status = int(status.Code), http.StatusText(int(status.Code))
+	response.Header = http.Header{"Content-Type": {"application/json"}}
+	response.ContentLength, response.Body = int64(len(body)), io.NopCloser(bytes.NewReader(body))
 	return nil
 }
 

@@ -49,7 +49,7 @@ func play(t *testing.T, mix Mix, contentType string) *scene {
 	t.Cleanup(func() { server.CloseClientConnections(); server.Close() })
 	target := &rest.Config{Host: server.URL, TLSClientConfig: rest.TLSClientConfig{Insecure: true}}
 	var err error
-	s.proxy, err = Start(Options{Target: target, Seed: 1, Latency: time.Millisecond, WatchLife: time.Millisecond})
+	s.proxy, err = Start(Options{Target: target, Seed: 1, Latency: time.Millisecond, Timeout: time.Millisecond, WatchLife: time.Millisecond})
 	must(t, err)
 	t.Cleanup(s.proxy.Close)
 	s.proxy.Inject(mix)
@@ -251,13 +251,17 @@ func TestReadsAreNotAnsweredWithAConflictAndNewWatchesDoNotExpire(t *testing.T) 
 }
 
 func TestAResetLeavesOpenWhetherTheRequestWasCarriedOut(t *testing.T) {
-	for kind, carried := range map[Kind]int64{ResetBefore: 0, ResetAfter: 1} {
+	for kind, carried := range map[Kind]int64{ResetBefore: 0, ResetAfter: 1, Timeout: 1} {
 		t.Run(string(kind), func(t *testing.T) {
 			t.Parallel()
 			s := play(t, Mix{kind: 1}, "")
 			err := s.patch(t)
 			var status apierrors.APIStatus
-			if err == nil || errors.As(err, &status) && status.Status().Code != http.StatusOK && status.Status().Code != 0 {
+			if kind == Timeout {
+				if !errors.As(err, &status) || status.Status().Code != http.StatusGatewayTimeout {
+					t.Errorf("the patch ends with %v, want 504", err)
+				}
+			} else if err == nil || errors.As(err, &status) && status.Status().Code != http.StatusOK && status.Status().Code != 0 {
 				t.Errorf("the patch ends with %v, want a broken connection", err)
 			}
 			if s.carried.Load() != carried {
