@@ -112,7 +112,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	changes, backlogs, journal, queue := pending.NewChangeQueue(), pending.NewBacklogs(), restart.NewJournal(), restart.NewQueue()
 	evictions, notices, unjudged, refused, haltsChanged := follow.NewEvictions(known), gatekeeper.NewNotices(log), pending.NewUnjudged(), run.NewSignal(), run.NewSignal()
 	gate := gatekeeper.New(gatekeeper.Options{
-		FanOut: options.FanOut, Evicts: options.Evict, Catalog: known, Notices: notices, Log: log,
+		FanOut: options.FanOut, Evicts: options.Evict, Deadline: options.RestartDeadline, Catalog: known, Notices: notices, Log: log,
 		Wake:           func(ref names.WorkloadRef) { queue.Add(ref, names.ConfigRef{}) },
 		KnowsWorkloads: watches.KnowWorkloads, KnowsWhatExists: watches.KnowWhatExists,
 	})

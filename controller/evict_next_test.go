@@ -103,13 +103,13 @@ func TestAnEvictionBringsNoContentThatHasYetToBeProven(t *testing.T) {
 	inEvictingWorld(t, nil, func(w *evictingWorld) {
 		c := w.controller
 		w.startsSlowly()
-		w.beginEvicting()
+		w.readsToo("d")
+		w.edited("a/d", "2")
+		w.pass(5)
 		ref := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}
 		w.runs("a/first", nil, "c")
 		settle(w.world)
 		c.gate.Restore(gate.Halt{ID: "x", Config: ref, Keys: []string{"k"}, Content: c.catalog.ContentID(ref, []string{"k"}), Since: time.Now(), Failed: []names.WorkloadRef{objecttest.DeploymentNamed("a/first")}})
-		w.pass(30)
-		w.requireEvicted("web-1")
 		w.edited("a/c", "3")
 		w.pass(200)
 		if restarted := w.restarted(); len(restarted) != 1 || restarted[0] != "a/first" {

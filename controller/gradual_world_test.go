@@ -25,6 +25,7 @@ func gradual(t testing.TB, listed ...string) *world {
 	c := w.controller
 	c.intake.Grace, c.restarter.Grace, c.restarter.BackoffLimit = time.Millisecond, time.Millisecond, 0
 	c.deliveries.Policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
+	c.gate.Deadline = c.deliveries.Policy.Deadline
 	c.gate.FanOut = gatekeeper.FanOutOptions{Gradual: true, Limit: 50}
 	c.gate.KnowsWorkloads = func(string) bool { return true }
 	c.gate.KnowsWhatExists = func(names.ConfigKind, string) bool { return true }

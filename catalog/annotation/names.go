@@ -41,6 +41,9 @@ const (
 	// CauseAnnotation is set on the pod template along with the timestamp, to tell people what the
 	// restart was for. The controller never reads it.
 	CauseAnnotation = Prefix + ".cause"
+	// KubectlRestartAnnotation is what kubectl rollout restart sets on the pod template; see
+	// https://kubernetes.io/docs/reference/labels-annotations-taints/#kubectl-k8s-io-restart-at.
+	KubectlRestartAnnotation = "kubectl.kubernetes.io/restartedAt"
 	// OptInsAnnotation of the ConfigMap of halts holds an [optin.Note] for each set of namespaces that a controller
 	// watches, so that other processes know since when its rules have applied. Pods from before have read content whose
 	// edits do not count.

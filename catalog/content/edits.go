@@ -131,6 +131,13 @@ func (c *Config) EditedAt(moment names.Sequence) time.Time {
 	return c.Edits[i].At
 }
 
+// HasContentOf reports whether a key has the content that the edit of a moment gave it, or may have. 0 stands for edits that no
+// watch showed. It is false if c is nil.
+func (c *Config) HasContentOf(moment names.Sequence) bool {
+	return c != nil && (moment == 0 || c.Appeared == moment || c.Ref.Kind.IsPerPod() ||
+		slices.ContainsFunc(c.Edits, func(edit annotation.Edit) bool { return edit.Seen == moment }))
+}
+
 // EditedBeforeWatching returns when the last edit was made that no watch showed, zero if none is known, or if c is nil.
 func (c *Config) EditedBeforeWatching() time.Time {
 	return c.LastEdit(func(edit annotation.Edit) bool { return edit.Seen == 0 })

@@ -27,6 +27,18 @@ func RevisionFingerprint(template *corev1.PodTemplateSpec) Fingerprint {
 	return fingerprintOf(podtemplate.Encode(template).SumWithoutLabel(appsv1.DefaultDeploymentUniqueLabelKey))
 }
 
+// BareFingerprint is what tells apart the pod templates of one workload without what restarts them. It has no room for more: there
+// are very many workloads, and 512 bytes is a size in which Go allocates.
+type BareFingerprint [3]byte
+
+// BareFingerprintOf returns that of a pod template, whose fingerprint without our restarts is given.
+func BareFingerprintOf(template *corev1.PodTemplateSpec, bare Fingerprint) BareFingerprint {
+	if _, isRestarted := template.Annotations[annotation.KubectlRestartAnnotation]; isRestarted {
+		bare = fingerprintOf(podtemplate.Encode(template).SumWithoutAnnotations(annotation.TimestampAnnotation, annotation.CauseAnnotation, annotation.KubectlRestartAnnotation))
+	}
+	return BareFingerprint(bare[:3])
+}
+
 // Fingerprints returns the fingerprints of a pod template with and without what a restart sets in
 // it. It does not modify the template.
 func Fingerprints(template *corev1.PodTemplateSpec) (full, bare Fingerprint) {

@@ -42,6 +42,8 @@ type Object struct {
 	// TemplateHold is what would be the Hold if the workload did not restart by eviction. It concerns only the rollout of
 	// another pod template; see [Object.AwaitsRollout].
 	TemplateHold Hold
+	// Bare tells the pod templates of the workload apart, without anything that restarts them, by whomever.
+	Bare record.BareFingerprint
 	// GracePeriod is nil for workloads that leave it to the controller.
 	GracePeriod *GracePeriod
 	// Policy is what the annotations ask of restarts, nil for most workloads.

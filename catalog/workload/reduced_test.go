@@ -33,6 +33,7 @@ func TestADeploymentIsReducedToWhatMatters(t *testing.T) {
 			Selector:        "app=web,tier in (a,b)",
 			Template:        pod,
 			PodTemplate:     podTemplate,
+			Bare:            record.BareFingerprint(pod[:3]),
 			Timestamp:       "now",
 			References: []template.Reference{{
 				Config: objecttest.ConfigMapRef("web"), Keys: template.Selection{Names: []string{"color"}, DataOnly: true}, Container: "app", Optional: true,

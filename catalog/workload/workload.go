@@ -48,6 +48,7 @@ func NewWorkload(kind names.WorkloadKind, parts *Parts) (Workload, error) {
 		ResourceVersion: meta.ResourceVersion,
 		Selector:        pods.String(),
 		Template:        bare,
+		Bare:            record.BareFingerprintOf(pod, bare),
 		PodTemplate:     full,
 		References:      references,
 		Deleting:        meta.DeletionTimestamp != nil,

@@ -39,6 +39,9 @@ type Sight struct {
 	Pod, Container string
 	// HasRestarted means that the container runs for another time, so that its earlier logs may say why.
 	HasRestarted bool
+	// Ran is how many of the pods run that started since the restart, and have for the soak time. It is counted only if others have
+	// changed the workload since.
+	Ran int32
 	// IsLeaving means that a pod terminates, within its grace period. Others may have to wait for that.
 	IsLeaving bool
 }
@@ -167,6 +170,12 @@ func placeOf(pod *corev1.Pod) (Condition, string) {
 		return Blocked, "it is not ready, but its containers are"
 	}
 	return Fine, ""
+}
+
+// RunsSince reports whether a pod has been ready since a time.
+func RunsSince(pod *corev1.Pod, since time.Time) bool {
+	ready := conditionOf(pod, corev1.PodReady)
+	return ready.Status == corev1.ConditionTrue && !ready.LastTransitionTime.After(since)
 }
 
 // IsReady reports whether a pod is ready.

@@ -3,6 +3,7 @@ package delivery
 import (
 	"time"
 
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
@@ -28,10 +29,13 @@ const (
 type Policy struct {
 	// Soak is how long a complete rollout must stay complete.
 	Soak time.Duration
-	// Deadline is how long a rollout may make no progress. A longer deadline of the workload itself
-	// takes precedence.
+	// Deadline is how long a rollout may make no progress. Containers that have started may take as long as a deadline of the
+	// workload itself says, if that is an hour at most.
 	Deadline time.Duration
 }
+
+// longest is how long a restart is followed at most whose pods ran and do not any more, again and again, or that waits for others.
+const longest = time.Hour
 
 // Judgement is a verdict with its reason for a person. A verdict that is not final is worth another
 // look after a while, unless the status changes earlier.
@@ -47,13 +51,14 @@ type Judgement struct {
 // doubles each time.
 const firstAsk = 15 * time.Second
 
-// Restart is a restart that is followed until its verdict. It must not be used by several
-// goroutines at once.
+// Restart is a restart that is followed until its verdict. Until then, the workload is exposed to what the restart has brought,
+// whoever restarts it or changes its pod template meanwhile. It must not be used by several goroutines at once.
 type Restart struct {
-	// Timestamp is the restart timestamp that the pod template got, and Template the fingerprint of
-	// the rest. Another one of either means that the restart is over.
+	// Timestamp is the restart timestamp that the pod template has, and Template the fingerprint of the rest. Bare is that of the
+	// template that was restarted, without anything that restarts it.
 	Timestamp string
 	Template  record.Fingerprint
+	Bare      record.BareFingerprint
 	// Evict is [record.LastRestart.Evict]. If it is not 0, the restart is one by eviction, the timestamp is that of an
 	// earlier restart, and the statuses to judge are those that [Evicting] returns.
 	Evict uint32
@@ -62,24 +67,33 @@ type Restart struct {
 	// WasWhole means that all pods ran before the restart. Otherwise its failure says nothing.
 	WasWhole bool
 
+	// Since is when the workload was exposed: with this restart, or with one before it that was not judged. HasOthers means that others
+	// have restarted the workload or changed its template since, so that only pods which started since the restart say anything.
+	Since     time.Time
+	HasOthers bool
+
+	began      time.Time     // when the restart did
 	progressed time.Time     // when the rollout last came further
 	whole      time.Time     // since when the rollout is complete; zero if it is not
+	wasWhole   bool          // it was complete once
+	waits      bool          // for a person or a metric, as its controller says
 	best       progress      // the furthest that the rollout has come
 	pause      time.Duration // without progress, until the pods are read
 }
 
 // Begin returns the restart of a workload with this pod template, which began at the given time.
 func Begin(w *workload.Workload, wasWhole bool, at time.Time) *Restart {
-	return &Restart{Timestamp: w.Timestamp, Template: w.Template, Evict: w.Record.Evict, WasWhole: wasWhole, progressed: at, pause: firstAsk}
+	return &Restart{
+		Timestamp: w.Timestamp, Template: w.Template, Bare: w.Bare, Evict: w.Record.Evict, WasWhole: wasWhole,
+		Since: at, began: at, progressed: at, pause: firstAsk,
+	}
 }
 
-const (
-	// takeover is how long there may be no leader. A rollout may exceed its deadline meanwhile, and the next
-	// leader must notice.
-	takeover = time.Minute
-	// longestResumed is how old a restart may be for another process to follow it, whatever its deadline.
-	longestResumed = time.Hour
-)
+// Continue makes the restart go on with what an earlier one of the workload was not judged for.
+func (r *Restart) Continue(earlier *Restart) { r.Since, r.HasOthers = earlier.Since, earlier.HasOthers }
+
+// takeover is how long there may be no leader. A rollout may exceed its deadline meanwhile, and the next leader must notice.
+const takeover = time.Minute
 
 // Resumes reports whether the restart of a workload may still be under way, and when it began, for a
 // process that did not make it. If the clock of the other process was ahead, the restart began at the latest now.
@@ -89,7 +103,7 @@ func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Tim
 	if evicted, isByEviction := w.Record.EvictedAt(); isByEviction {
 		began, err, isOurs = evicted, nil, true
 	}
-	longest := min(policy.deadline(w)+takeover, longestResumed)
+	longest := min(policy.patience(w)+takeover, longest)
 	isOurs = isOurs && w.Record.Trusted && w.Record.Reverted == nil
 	if err != nil || !isOurs || began.Before(now.Add(-longest)) || began.After(now.Add(longest)) {
 		return time.Time{}, false
@@ -121,25 +135,54 @@ func (r *Restart) Look(w *workload.Workload, policy Policy, now time.Time) Judge
 	if reason := r.end(w); reason != "" {
 		return Judgement{Verdict: Neutral, Reason: reason}
 	}
+	isNews := r.noteOthers(w, now)
 	r.note(w.Rollout, now)
-	if !r.whole.IsZero() {
-		return r.rest(r.whole.Add(policy.Soak).Sub(now))
-	}
-	if r.gaveUp(w) {
+	switch _, isStuck := r.isStuck(w, policy, now); {
+	case isNews: // pods that crash may be gone soon
 		return Judgement{Verdict: AskPods}
+	case !r.whole.IsZero():
+		return r.rest(r.whole.Add(policy.Soak).Sub(now))
+	case r.gaveUp(w), isStuck && w.Rollout.Waits:
+		return Judgement{Verdict: AskPods}
+	case w.Rollout.Waits:
+		return Judgement{Verdict: Rolling, Again: policy.Deadline} // the status changes earlier
 	}
-	if w.Rollout.Waits {
-		return Judgement{Verdict: Rolling, Again: policy.deadline(w)} // the status changes earlier
-	}
-	next := r.progressed.Add(min(r.pause, policy.deadline(w))).Sub(now)
+	next := r.progressed.Add(min(r.pause, policy.Deadline)).Sub(now)
 	return r.rest(next)
+}
+
+// noteOthers notes whether somebody else has restarted the workload, undone the restart, or changed the pod template. The pods
+// that follow read the same configs.
+func (r *Restart) noteOthers(w *workload.Workload, now time.Time) (isNews bool) {
+	if w.Timestamp == r.Timestamp && w.Template == r.Template {
+		return false
+	}
+	r.Timestamp, r.Template, r.HasOthers = w.Timestamp, w.Template, true
+	r.best, r.whole, r.progressed, r.pause = progress{}, time.Time{}, now, firstAsk
+	return true
+}
+
+// Traces are what the pods of a workload may show of a restart.
+type Traces struct {
+	// Causes are the configs that it was for, none if they are not all known.
+	Causes []names.ConfigRef
+	// Since is when the pods began that say something, zero if those of the present template do, and Soak how long they must run.
+	Since time.Time
+	Soak  time.Duration
+}
+
+// Traces returns what to look for.
+func (r *Restart) Traces(policy Policy, causes []names.ConfigRef) Traces {
+	t := Traces{Causes: causes, Soak: policy.Soak}
+	if r.HasOthers {
+		t.Since = r.began
+	}
+	return t
 }
 
 // end returns why the restart is over whatever its pods do, empty if it is not.
 func (r *Restart) end(w *workload.Workload) string {
 	switch {
-	case w.Timestamp != r.Timestamp || w.Template != r.Template:
-		return "its pod template has changed since"
 	case r.Evict > 0 && !r.isRecordedBy(w):
 		return "its record has changed since"
 	case w.Deleting:
@@ -184,20 +227,42 @@ func (p Policy) Recovery() time.Duration { return max(p.Soak, recoverySoak) }
 // after all. Pods that crash again and again run for a while in between.
 const recoverySoak = 30 * time.Second
 
-// LookAfterFailure judges whether the pods run after all, given the status after a restart that failed.
+// LookAfterFailure judges whether the pods run after all, given the status after a restart that failed. That they run with another
+// template says nothing about the content.
 func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time.Time) Judgement {
 	w = r.judged(w)
-	if reason := r.end(w); reason != "" {
+	reason := r.end(w)
+	if reason == "" && w.Bare != r.Bare {
+		reason = "its pod template has changed since"
+	}
+	if reason != "" {
 		return Judgement{Verdict: Neutral, Reason: reason}
 	}
+	r.noteOthers(w, now)
 	r.note(w.Rollout, now)
 	if r.whole.IsZero() {
-		return Judgement{Verdict: Rolling, Again: policy.deadline(w)} // the status changes earlier
+		return Judgement{Verdict: Rolling, Again: policy.Deadline} // the status changes earlier
 	}
 	if wait := r.whole.Add(policy.Recovery()).Sub(now); wait > 0 {
 		return Judgement{Verdict: Rolling, Again: wait}
 	}
+	if r.HasOthers {
+		return Judgement{Verdict: AskPods}
+	}
 	return Judgement{Verdict: Delivered}
+}
+
+// LookAtPodsAfterFailure judges after [AskPods] whether the pods run after all.
+func (r *Restart) LookAtPodsAfterFailure(w *workload.Workload, policy Policy, seen Sight) Judgement {
+	if r.isProven(w, seen) {
+		return Judgement{Verdict: Delivered}
+	}
+	return Judgement{Verdict: Rolling, Again: policy.Deadline}
+}
+
+// isProven reports whether the pods that run have read the content.
+func (r *Restart) isProven(w *workload.Workload, seen Sight) bool {
+	return !r.whole.IsZero() && (!r.HasOthers || seen.Ran >= w.Rollout.Wanted)
 }
 
 // rest waits for a while before the pods are read.
@@ -230,6 +295,7 @@ func (p progress) with(status workload.Rollout) progress {
 
 // note notes a status.
 func (r *Restart) note(status workload.Rollout, now time.Time) {
+	r.waits = status.Waits
 	if best := r.best.with(status); best != r.best || status.Waits {
 		r.best, r.progressed, r.pause = best, now, firstAsk
 	}
@@ -237,7 +303,7 @@ func (r *Restart) note(status workload.Rollout, now time.Time) {
 	case !status.IsWhole():
 		r.whole = time.Time{}
 	case r.whole.IsZero():
-		r.whole = now
+		r.whole, r.wasWhole, r.progressed, r.pause = now, true, now, firstAsk
 	}
 }
 
@@ -250,7 +316,7 @@ func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, mi
 	switch {
 	case seen.Condition == Broken:
 		return r.failed(seen.String(), seen)
-	case !r.whole.IsZero():
+	case r.isProven(w, seen):
 		return Judgement{Verdict: Delivered}
 	case !hasEnded, seen.IsLeaving && seen.Condition != Hanging:
 		return r.askAgain(w, policy, now)
@@ -258,8 +324,12 @@ func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, mi
 		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + seen.Reason}
 	case r.Held != "":
 		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
+	case seen.Condition == Hanging && !r.gaveUp(w) && now.Sub(r.progressed) < policy.patience(w):
+		return r.askAgain(w, policy, now)
 	case seen.Condition == Hanging:
 		return r.failed(stuck+": "+seen.String(), seen)
+	case !r.whole.IsZero():
+		return Judgement{Verdict: Neutral, Reason: "others have undone it: pods run that started before it"}
 	case missing != "":
 		return r.failed(stuck+": "+missing, seen)
 	case w.Rollout.CannotCreate:
@@ -279,8 +349,10 @@ func (r *Restart) askAgain(w *workload.Workload, policy Policy, now time.Time) J
 		r.pause *= 2
 	}
 	next := r.pause
-	if deadline := policy.deadline(w); stalled < deadline {
-		next = min(next, deadline)
+	for _, deadline := range []time.Duration{policy.Deadline, policy.patience(w)} {
+		if stalled < deadline {
+			next = min(next, deadline)
+		}
 	}
 	return Judgement{Verdict: Rolling, Again: next - stalled}
 }
@@ -300,8 +372,13 @@ func (r *Restart) gaveUp(w *workload.Workload) bool {
 
 // isStuck reports whether a rollout has made no progress for too long, and how that is known.
 func (r *Restart) isStuck(w *workload.Workload, policy Policy, now time.Time) (how string, isStuck bool) {
-	deadline := policy.deadline(w)
+	deadline := policy.Deadline
+	if patience := policy.patience(w); now.Sub(r.progressed) >= patience {
+		deadline = patience
+	}
 	switch {
+	case !now.Before(r.latest(policy)):
+		return "it was not seen to run for " + r.latest(policy).Sub(r.Since).String(), true
 	case r.gaveUp(w) && w.Ref.Kind.IsCustom():
 		return "its controller has given up the rollout", true
 	case r.gaveUp(w):
@@ -314,7 +391,31 @@ func (r *Restart) isStuck(w *workload.Workload, policy Policy, now time.Time) (h
 	return "no progress for " + deadline.String(), true
 }
 
-// deadline returns how long a workload may make no progress.
-func (p Policy) deadline(w *workload.Workload) time.Duration {
-	return max(p.Deadline, time.Duration(w.Rollout.Deadline)*time.Second)
+// latest returns until when the workload is exposed at most, as far as that is known. A rollout may come further for hours. Others
+// who undo each restart, or restart the workload again and again, do not keep its slot for an hour.
+func (r *Restart) latest(policy Policy) time.Time {
+	switch {
+	case r.HasOthers:
+		return r.Since.Add(min(longest, 2*policy.Deadline))
+	case r.wasWhole || r.waits:
+		return r.Since.Add(longest)
+	}
+	return r.progressed.Add(longest + policy.Deadline)
+}
+
+// ExposedUntil returns until when the workload stays exposed if nobody sees it any more.
+func (r *Restart) ExposedUntil(policy Policy) time.Time {
+	until, latest := r.progressed.Add(policy.Deadline), r.latest(policy)
+	if latest.Before(until) {
+		return latest
+	}
+	return until
+}
+
+// patience returns how long containers that have started may take to become ready.
+func (p Policy) patience(w *workload.Workload) time.Duration {
+	if own := time.Duration(w.Rollout.Deadline) * time.Second; own <= longest {
+		return max(p.Deadline, own)
+	}
+	return p.Deadline
 }

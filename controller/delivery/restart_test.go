@@ -1,6 +1,7 @@
 package delivery_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -28,6 +29,7 @@ type story struct {
 	why       string
 	isLeaving bool
 	missing   string
+	ran       int32
 	asked     int
 }
 
@@ -42,7 +44,7 @@ func (s *story) look(seconds float64) delivery.Judgement {
 	got := s.restart.Look(&s.workload, policy, at(seconds))
 	if got.Verdict == delivery.AskPods {
 		s.asked++
-		got = s.restart.LookAtPods(&s.workload, policy, delivery.Sight{Condition: s.condition, Reason: s.why, IsLeaving: s.isLeaving}, s.missing, at(seconds))
+		got = s.restart.LookAtPods(&s.workload, policy, delivery.Sight{Condition: s.condition, Reason: s.why, IsLeaving: s.isLeaving, Ran: s.ran}, s.missing, at(seconds))
 	}
 	return got
 }
@@ -83,6 +85,78 @@ func TestTheSoakBeginsAnewWhenAPodIsMissing(t *testing.T) {
 	s.require(t, 35, delivery.Rolling, "")
 	s.require(t, 64, delivery.Rolling, "")
 	s.require(t, 65, delivery.Delivered, "")
+}
+
+func TestPodsThatAreUnreadyNowAndThenAreNoFailure(t *testing.T) {
+	s := begin(true)
+	seconds := 1.0
+	for ; seconds < 3600; seconds += 40 {
+		s.workload.Rollout, s.condition = whole, delivery.Fine
+		s.require(t, seconds, delivery.Rolling, "")
+		s.workload.Rollout.Available, s.condition = 2, delivery.Hanging
+		s.require(t, seconds+20, delivery.Rolling, "")
+	}
+	s.condition = delivery.Blocked
+	s.require(t, seconds+20, delivery.Neutral, "")
+}
+
+func TestAWorkloadStaysExposedWhoeverRestartsIt(t *testing.T) {
+	for name, change := range map[string]func(*workload.Workload){
+		"its restart is undone":          func(w *workload.Workload) { w.Timestamp = "" },
+		"its pod template is another":    func(w *workload.Workload) { w.Template = record.Fingerprint{1} },
+		"somebody else has restarted it": func(w *workload.Workload) { w.Timestamp = at(5).Format(time.RFC3339Nano) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			changed := func() *story {
+				s := begin(true)
+				s.look(1)
+				change(&s.workload)
+				s.require(t, 5, delivery.Rolling, "")
+				if s.asked != 1 {
+					t.Errorf("the pods were read %d times, want at once", s.asked)
+				}
+				return s
+			}
+			crashes := changed()
+			crashes.condition, crashes.why = delivery.Broken, "CrashLoopBackOff"
+			crashes.require(t, 20, delivery.Failed, "CrashLoopBackOff")
+
+			runs := changed()
+			runs.workload.Rollout = whole
+			runs.require(t, 10, delivery.Rolling, "")
+			runs.require(t, 40, delivery.Rolling, "") // they may be those from before
+			runs.ran = 3
+			runs.require(t, 70, delivery.Delivered, "")
+
+			undone := changed()
+			undone.workload.Rollout = whole
+			undone.require(t, 10, delivery.Rolling, "")
+			undone.require(t, 609, delivery.Rolling, "")
+			if got, want := undone.restart.ExposedUntil(policy), at(610); !got.Equal(want) {
+				t.Errorf("exposed until %s, want %s", got, want)
+			}
+			undone.require(t, 610, delivery.Neutral, "others have undone it: pods run that started before it")
+
+			again := changed()
+			for seconds := 100.0; seconds < 1200; seconds += 100 {
+				again.workload.Timestamp = at(seconds).Format(time.RFC3339Nano)
+				again.require(t, seconds, delivery.Rolling, "")
+			}
+			again.require(t, 1201, delivery.Neutral, "")
+		})
+	}
+}
+
+func TestAnotherRestartGoesOnWithTheExposure(t *testing.T) {
+	s := begin(true)
+	s.look(1)
+	s.workload.Timestamp = ""
+	s.look(2)
+	next := delivery.Begin(&s.workload, true, at(300))
+	next.Continue(s.restart)
+	if !next.HasOthers || !next.Since.Equal(noon) {
+		t.Errorf("%+v", next)
+	}
 }
 
 func TestARestartWhoseStatusIsThatOfBeforeIsNotDelivered(t *testing.T) {
@@ -140,12 +214,29 @@ func TestALongerDeadlineOfTheWorkloadIsWaitedFor(t *testing.T) {
 	s := begin(true)
 	s.workload.Rollout.Deadline = 900
 	s.look(1)
+	s.condition = delivery.Hanging
 	s.require(t, 890, delivery.Rolling, "")
+}
+
+// The largest deadline means that there is none. Nobody else restarts for the content meanwhile.
+func TestOnlyContainersThatHaveStartedMayTakeLonger(t *testing.T) {
+	for _, condition := range []delivery.Condition{delivery.Unstarted, delivery.Blocked, delivery.Hanging} {
+		s := begin(true)
+		s.workload.Rollout.Deadline = math.MaxInt32
+		s.look(1)
+		s.condition = condition
+		want := delivery.Neutral
+		if condition == delivery.Hanging {
+			want = delivery.Failed
+		}
+		if got := s.look(601); got.Verdict != want {
+			t.Errorf("condition %d: %+v", condition, got)
+		}
+	}
 }
 
 func TestWhatSaysNothingAboutTheContentIsNeutral(t *testing.T) {
 	for want, change := range map[string]func(*workload.Workload){
-		"its pod template has changed since":    func(w *workload.Workload) { w.Template = record.Fingerprint{1} },
 		"its pods do not restart by themselves": func(w *workload.Workload) { w.Hold = workload.Paused },
 		"it wants no pods":                      func(w *workload.Workload) { w.Idle = true },
 		"it is being deleted":                   func(w *workload.Workload) { w.Deleting = true },
@@ -154,9 +245,6 @@ func TestWhatSaysNothingAboutTheContentIsNeutral(t *testing.T) {
 		change(&s.workload)
 		s.require(t, 1, delivery.Neutral, want)
 	}
-	s := begin(true)
-	s.workload.Timestamp = at(5).Format(time.RFC3339Nano)
-	s.require(t, 6, delivery.Neutral, "its pod template has changed since")
 }
 
 func TestAPodThatCannotRunIsWaitedForAndThenNeutral(t *testing.T) {

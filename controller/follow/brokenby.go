@@ -33,6 +33,42 @@ func (r *RollingRestart) brokenAfter(decision *decide.Decision) []decide.Cause {
 	return left[max(0, len(left)-longestBrokenBy):]
 }
 
+// mayBeMendedBy reports whether a restart would replace what this one, or one before it, has brought and not proven.
+func (r *RollingRestart) mayBeMendedBy(decision *decide.Decision) bool {
+	return r.WasWhole && !r.HasFailed && (isUnclear(&r.Decision) || replacesAny(decision, r.Decision.Causes) || replacesAny(decision, r.unproven))
+}
+
+// unprovenAfter returns [RollingRestart.unproven] of a restart that follows this one.
+func (r *RollingRestart) unprovenAfter(decision *decide.Decision) (left []decide.Cause) {
+	if r.HasFailed {
+		return nil // see brokenAfter
+	}
+	for _, cause := range slices.Concat(r.unproven, r.Decision.Causes) {
+		if cause = without(cause, decision.Causes); cause.Config.Kind != 0 {
+			left = append(left, cause)
+		}
+	}
+	return left[max(0, len(left)-longestBrokenBy):]
+}
+
+// without returns what a cause has that others do not bring anew, the zero value if that is nothing. If not all keys are known, it
+// may be anything.
+func without(cause decide.Cause, others []decide.Cause) decide.Cause {
+	for i := range others {
+		switch other := &others[i]; {
+		case !cause.SharesKey(other):
+		case len(cause.AllKeys()) == 0 || len(other.AllKeys()) == 0:
+			return decide.Cause{}
+		default:
+			cause.Keys = slices.DeleteFunc(slices.Clone(cause.Keys), func(key string) bool { return slices.Contains(other.Keys, key) })
+			if len(cause.Keys) == 0 {
+				return decide.Cause{}
+			}
+		}
+	}
+	return cause
+}
+
 // replacesAny reports whether a restart brings other content for one of these causes. Causes whose number is not known, unlike in
 // [isUnclear], are those of the restart before, which its record may not name: they bring nothing new.
 func replacesAny(decision *decide.Decision, causes []decide.Cause) bool {

@@ -90,10 +90,20 @@ func (d *Deliveries) StandingOf(w *workload.Workload, decision *decide.Decision)
 	switch {
 	case rolling != nil && rolling.isMendedBy(decision):
 		return gate.Failed
+	case rolling != nil && rolling.mayBeMendedBy(decision):
+		return gate.Exposed
 	case d.isWholeBefore(w, decision):
 		return gate.Well
 	}
 	return gate.Unwell
+}
+
+// UnprovenAfter returns what earlier restarts of a workload have brought that is still not proven once another one begins.
+func (d *Deliveries) UnprovenAfter(ref names.WorkloadRef, decision *decide.Decision) []decide.Cause {
+	if rolling := d.Of(ref); rolling != nil {
+		return rolling.unprovenAfter(decision)
+	}
+	return nil
 }
 
 // Begin follows a restart that has just been made, instead of an earlier one. The argument is the workload as it was before.
@@ -111,6 +121,7 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 	}
 	if before := d.Of(ref); before != nil {
 		restart.brokenBy, restart.Failed = before.brokenAfter(&decision), before.Failed
+		restart.continues(before)
 		restart.mayMend = restart.mayMend || before.mayMend
 	}
 	d.History.Begin(ref, id, wording.CauseNote(decision), now)
@@ -188,8 +199,8 @@ func (d *Deliveries) Run(ctx context.Context) {
 	d.Queue.Run(ctx, func(ctx context.Context, ref names.WorkloadRef) {
 		isDone := d.Quarantine.Try(quarantine.Delivery, kinds.NameOfWorkload(ref), func() { d.Look(ctx, ref) })
 		if restart := d.Of(ref); !isDone && restart != nil {
-			d.Finish(ref, restart) // so that nobody waits for it
-			d.Gate.Ended(ref, restart.id, false)
+			d.Finish(ref, restart) // so that nobody waits for it for ever
+			d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
 		}
 	})
 	d.mu.Lock()
@@ -207,7 +218,7 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 		return
 	case w == nil:
 		d.Finish(ref, restart)
-		d.Gate.Ended(ref, restart.id, false)
+		d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
 		d.History.End(ref, restart.id, status.Unknown, "the workload is gone or no longer enabled", time.Now())
 		return
 	}
@@ -276,14 +287,15 @@ func (d *Deliveries) judge(ctx context.Context, restart *RollingRestart, w *work
 }
 
 func (d *Deliveries) judgeByStatus(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+	look := restart.Look
 	if restart.HasFailed {
-		return restart.LookAfterFailure(w, d.Policy, time.Now()), nil
+		look = restart.LookAfterFailure
 	}
-	judgement := restart.Look(w, d.Policy, time.Now())
+	judgement := look(w, d.Policy, time.Now())
 	if judgement.Verdict != delivery.AskPods {
 		return judgement, nil
 	}
-	seen, err := d.Pods.Sight(ctx, w, configsOf(&restart.Decision))
+	seen, err := d.sight(ctx, restart, w)
 	if err != nil && (ctx.Err() != nil || d.Queue.Failures(w.Ref) < failures.PassingFailures) {
 		return delivery.Judgement{}, err
 	}
@@ -293,7 +305,15 @@ func (d *Deliveries) judgeByStatus(ctx context.Context, restart *RollingRestart,
 			return delivery.Judgement{Verdict: delivery.Rolling, Again: measureAgain}, nil
 		}
 	}
+	if restart.HasFailed {
+		return restart.LookAtPodsAfterFailure(w, d.Policy, seen), nil
+	}
 	return restart.LookAtPods(w, d.Policy, seen, d.missing(w, &restart.Decision), time.Now()), nil
+}
+
+// sight reads what the pods show of a restart.
+func (d *Deliveries) sight(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Sight, error) {
+	return d.Pods.Sight(ctx, w, restart.Traces(d.Policy, configsOf(&restart.Decision)))
 }
 
 // configsOf returns the configs that a restart is for, none if they are not all known.

@@ -102,7 +102,7 @@ func TestAnEarlierPodOnADeadNodeIsNoFailure(t *testing.T) {
 	w := &workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: names.DaemonSet, Namespace: "default", Name: "web"}, UID: types.UID("web-uid"), Timestamp: "x", Rollout: workload.Rollout{Wanted: 5, Updated: 4, Outdated: 1, Available: 4, Observed: true}}}
 	restart := delivery.Begin(w, true, time.Now())
 	restart.Look(w, d.Policy, time.Now())
-	seen, err := d.Pods.Sight(t.Context(), w, nil)
+	seen, err := d.Pods.Sight(t.Context(), w, delivery.Traces{})
 	if err != nil {
 		t.Fatal(err)
 	}

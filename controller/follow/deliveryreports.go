@@ -28,7 +28,11 @@ func (d *Deliveries) report(w *workload.Workload, restart *RollingRestart, judge
 		d.fail(w, restart, judgement, took)
 		return
 	}
-	d.Gate.Ended(w.Ref, restart.id, judgement.Verdict == delivery.Delivered)
+	if judgement.Verdict == delivery.Delivered {
+		d.Gate.Delivered(w.Ref, restart.id)
+	} else {
+		d.Gate.Ended(w.Ref, restart.id, restart.ExposedUntil(d.Policy))
+	}
 	if judgement.Verdict != delivery.Delivered && len(restart.brokenBy) > 0 {
 		d.followOn(w.Ref, restart, decide.Decision{Outcome: decide.Restart, Causes: restart.brokenBy}, restart.Failed)
 	}
@@ -69,8 +73,8 @@ func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgeme
 		failed = fmt.Sprintf("has failed, as seen %s after it restarted", took)
 	}
 	d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeWarning, events.NotDelivered, failed+causes+": "+reason+look+wording.RemedyFor(w))
-	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.id, Began: restart.Began, Causes: restart.Decision.Causes, Recorded: restart.recorded}, evidence, time.Now())
-	d.Gate.Ended(w.Ref, restart.id, false) // only now, so that nobody takes its turn before the halt
+	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.id, Began: restart.Began, Causes: restart.causes(), Recorded: restart.recorded}, evidence, time.Now())
+	d.Gate.Ended(w.Ref, restart.id, time.Time{}) // only now, so that nobody takes its turn before the halt
 	d.reportOnConfigs(w, restart.Decision, failed, reason+look)
 	d.reportHalts(w, halts, look)
 	if !counts {
@@ -78,14 +82,16 @@ func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgeme
 		return
 	}
 	d.Halted.Note()
-	d.followOn(w.Ref, restart, restart.Decision, time.Now())
+	blamed := restart.Decision
+	blamed.Causes = restart.causes()
+	d.followOn(w.Ref, restart, blamed, time.Now())
 }
 
 // followOn follows a restart further, because the pods may run after all with the content that has broken them, as was seen
 // at the given time.
 func (d *Deliveries) followOn(ref names.WorkloadRef, restart *RollingRestart, brokenBy decide.Decision, seen time.Time) {
 	failed := *restart
-	failed.HasFailed, failed.Decision, failed.Failed = true, brokenBy, seen
+	failed.HasFailed, failed.Decision, failed.unproven, failed.Failed = true, brokenBy, nil, seen
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.Rolling[ref] == restart {

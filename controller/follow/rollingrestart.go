@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"slices"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
@@ -33,9 +34,23 @@ type RollingRestart struct {
 	// brokenBy is what restarts before this one brought that failed, unless another one has replaced it since. Because of
 	// that, the pods may fail whatever this one brings. Only the last of these causes are kept.
 	brokenBy []decide.Cause
+	// unproven is what restarts before this one brought that has neither been proven nor failed, unless another one has replaced it
+	// since. If this one fails, any of it may be at fault.
+	unproven []decide.Cause
 	// NotBefore is when the pods may be counted again at the earliest; see [Deliveries.judgeByPods].
 	NotBefore time.Time
 }
+
+// continues makes the restart go on with what the one before it has left unjudged.
+func (r *RollingRestart) continues(before *RollingRestart) {
+	if !before.HasFailed {
+		r.Continue(before.Restart)
+		r.unproven = before.unprovenAfter(&r.Decision)
+	}
+}
+
+// causes returns all that the restart may prove, or that may be at fault if it fails.
+func (r *RollingRestart) causes() []decide.Cause { return slices.Concat(r.Decision.Causes, r.unproven) }
 
 // shownFailed returns when a restart failed, or when it began if the former is not known, so that it seems to have taken no time.
 func (r *RollingRestart) shownFailed() time.Time {

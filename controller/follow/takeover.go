@@ -150,7 +150,7 @@ func (d *Deliveries) FollowFailed(ref names.WorkloadRef, config names.ConfigRef,
 		Restart: delivery.Begin(w, w.Record.WasWhole, began), id: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed,
 		isUnexplained: true, IsUndated: !isDated,
 	}
-	d.Gate.Ended(ref, restart.id, false)
+	d.Gate.Ended(ref, restart.id, time.Time{})
 	d.History.Begin(ref, restart.id, wording.CauseNote(decision), restart.Began)
 	d.History.fail(ref, restart.id, "an earlier leader saw it fail", "", restart.shownFailed())
 	d.follow(w, restart)
@@ -162,7 +162,7 @@ func (d *Deliveries) explain(ctx context.Context, restart *RollingRestart, w *wo
 	if !restart.isUnexplained {
 		return nil
 	}
-	seen, err := d.Pods.Sight(ctx, w, configsOf(&restart.Decision))
+	seen, err := d.sight(ctx, restart, w)
 	if err != nil && (ctx.Err() != nil || d.Queue.Failures(w.Ref) < failures.PassingFailures) {
 		return err
 	}
@@ -209,6 +209,9 @@ func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began
 	restart := &RollingRestart{
 		Restart: delivery.Begin(w, w.Record.WasWhole, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
 		IsFormer: true, mayMend: !w.OwnRecord,
+	}
+	if before := d.Of(w.Ref); before != nil {
+		restart.continues(before)
 	}
 	standing := gate.Unwell
 	if w.Record.WasWhole {

@@ -88,13 +88,12 @@ func Admit(c *Case, now time.Time) Answer {
 // for as many at the same time as have proven the content. Workloads that are unwell come last and
 // without a slow start.
 func (t *Tally) admits(standing Standing) bool {
-	switch standing {
-	case Failed:
-		return t.slots() > 0
-	case Well:
-		return t.FailedDue == 0 && t.slots() > 0
+	for _, due := range t.Due[:standing] {
+		if due > 0 {
+			return false
+		}
 	}
-	return t.FailedDue == 0 && t.WellDue == 0 && t.OwnInFlight == 0 && t.slots() > 0
+	return t.slots() > 0 && (standing != Unwell || t.OwnInFlight == 0)
 }
 
 // slots returns how many further restarts may begin.

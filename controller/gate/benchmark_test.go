@@ -63,7 +63,7 @@ func playFanOut(b *testing.B, requests []*Request) (asked int) {
 			b.Fatalf("after %d restarts nobody may begin", done)
 		}
 		l.Rolled(rolling[0].Workload)
-		l.End(rolling[0].Workload, true)
+		l.Deliver(rolling[0].Workload)
 		rolling = rolling[1:]
 	}
 	return asked

@@ -40,6 +40,8 @@ const (
 	// Failed workloads were broken by an earlier content of the fan-out's config, so they show best
 	// whether the present content is right.
 	Failed Standing = iota
+	// Exposed workloads have got an earlier content of the fan-out's config that is not judged, so it may have broken them.
+	Exposed
 	// Well workloads run with all their pods.
 	Well
 	// Unwell workloads lack pods for other reasons. They prove nothing, and cannot break.
@@ -55,8 +57,8 @@ type Tally struct {
 	InFlight int
 	// OwnInFlight are those of them in the same namespace.
 	OwnInFlight int
-	// FailedDue and WellDue count the workloads whose turn is earlier, by their standing.
-	FailedDue, WellDue int
+	// Due counts the workloads that wait for their turn, or are expected to, by their standing.
+	Due [Unwell + 1]int
 }
 
 // Explain returns what [Ledger.Ask] would answer, and changes nothing.
@@ -90,7 +92,7 @@ func (l *Ledger) caseOf(r *Request, m *member) Case {
 		for _, id := range cause.fanOuts() {
 			tally := l.tally(id, r.Workload.Namespace)
 			if l.first.expects(r.Workload, id.Config) {
-				tally.FailedDue-- // nobody waits for itself
+				tally.Due[Failed]-- // nobody waits for itself
 			}
 			c.FanOuts = append(c.FanOuts, tally)
 		}

@@ -24,7 +24,9 @@ type fanOut struct {
 	members int       // restarts that are due or under way
 	waiting int       // those of them that have not begun, as far as is known
 	refused int       // those of the latter that the API server has refused
-	twice   int       // those that are not known to have begun of workloads that have another one here
+	// unproven are those that nobody follows any further and that keep their slots.
+	unproven int
+	twice    int // those that are not known to have begun of workloads that have another one here
 	// delivered is how many restarts have proven the content. running is how many other workloads ran
 	// with it already, once that was counted.
 	delivered, running int
@@ -86,7 +88,10 @@ func (f *fanOut) count(r *restart, sign int) {
 	if sign > 0 {
 		f.forget(r.workload)
 	}
-	if r.phase <= admitted {
+	switch {
+	case r.phase == unproven:
+		f.unproven += sign
+	case r.phase <= admitted:
 		f.waiting += sign
 		if r.isRefused {
 			f.refused += sign
@@ -155,8 +160,8 @@ func (f *fanOut) letsGoFirst(r *restart, p *part) bool {
 	return !IsGroup(f.id.Config) || r.line == &p.lines[r.standing]
 }
 
-// takesSlot reports whether a restart occupies a slot. In a group, one that has begun does as long as it takes a place,
-// so that no namespace can keep others from restarting. The restart of a workload that is unwell never proves anything, so
+// takesSlot reports whether a restart occupies a slot. In a group, one that has begun does so for a limited time, so that no
+// namespace can keep others from restarting. The restart of a workload that is unwell never proves anything, so
 // nobody waits for it; but in a group, it keeps its turn once it was called.
 func (f *fanOut) takesSlot(r *restart) bool {
 	isGroup := IsGroup(f.id.Config)
@@ -164,7 +169,7 @@ func (f *fanOut) takesSlot(r *restart) bool {
 	case r.phase == called:
 		return isGroup || r.standing != Unwell
 	case r.phase > called:
-		return r.standing != Unwell && (r.takesPlace || !isGroup)
+		return r.standing != Unwell && !(r.freesSlot && isGroup)
 	}
 	return false
 }
@@ -179,20 +184,19 @@ func (l *Ledger) tally(id FanOut, namespace string) Tally {
 	if f := l.fanOuts[id]; f != nil {
 		return f.tally(f.part(namespace), expected)
 	}
-	return Tally{FanOut: id, FailedDue: expected}
+	return Tally{FanOut: id, Due: [Unwell + 1]int{Failed: expected}}
 }
 
 // tally returns what decides about another restart, while so many workloads are expected that go first. Those of a
 // namespace that has had its turn go first only there.
 func (f *fanOut) tally(p *part, expected int) Tally {
-	t := Tally{
-		FanOut: f.id, Proven: f.proven(), InFlight: f.slotsTaken, OwnInFlight: p.slotsTaken,
-		FailedDue: expected + f.fresh[Failed], WellDue: f.fresh[Well],
+	t := Tally{FanOut: f.id, Proven: f.proven(), InFlight: f.slotsTaken, OwnInFlight: p.slotsTaken, Due: f.fresh}
+	for standing, due := range p.inTurn {
+		if p.turns() > 0 {
+			t.Due[standing] += due
+		}
 	}
-	if p.turns() > 0 {
-		t.FailedDue += p.inTurn[Failed]
-		t.WellDue += p.inTurn[Well]
-	}
+	t.Due[Failed] += expected
 	return t
 }
 

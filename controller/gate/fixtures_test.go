@@ -72,7 +72,7 @@ func (b *book) deliver(requests ...*Request) {
 	b.t.Helper()
 	for _, r := range requests {
 		b.Rolled(r.Workload)
-		b.End(r.Workload, true)
+		b.Deliver(r.Workload)
 		b.check()
 	}
 }
@@ -94,7 +94,7 @@ func (b *book) fail(r *Request, content, id string) *Halt {
 	b.t.Helper()
 	cause := &r.Causes[0]
 	h := b.Fail(&Failure{Workload: r.Workload, Config: cause.Config, Keys: cause.Keys, Content: content, Began: b.now}, id, b.now)
-	b.End(r.Workload, false)
+	b.End(r.Workload, time.Time{}, start)
 	b.check()
 	return h
 }

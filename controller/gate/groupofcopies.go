@@ -31,9 +31,14 @@ func (c *Cause) fanOuts() []FanOut {
 	if len(c.Moments) == 0 {
 		return nil
 	}
+	return []FanOut{FanOutOfGroup(c.Group, c.Content)}
+}
+
+// FanOutOfGroup returns the fan-out of a content of a group.
+func FanOutOfGroup(group names.ConfigRef, content string) FanOut {
 	sum := fnv.New64a()
-	_, _ = sum.Write([]byte(c.Content)) // a hash never fails to write
-	return []FanOut{{c.Group, names.Sequence(sum.Sum64())}}
+	_, _ = sum.Write([]byte(content)) // a hash never fails to write
+	return FanOut{group, names.Sequence(sum.Sum64())}
 }
 
 // namespacesForGroup is in how many namespaces a content must break workloads until a group is halted. In one,

@@ -24,7 +24,7 @@ func (b *book) failBoth(r *Request, id string) (local, group *Halt) {
 	cause := &r.Causes[0]
 	local = b.Fail(&Failure{Workload: r.Workload, Config: cause.Config, Content: cause.Content, Began: b.now}, id, b.now)
 	group = b.Fail(&Failure{Workload: r.Workload, Config: cause.Group, Content: cause.Content, Began: b.now}, id+"-all", b.now)
-	b.End(r.Workload, false)
+	b.End(r.Workload, time.Time{}, start)
 	b.check()
 	return local, group
 }
@@ -118,6 +118,7 @@ func TestNoNamespaceOfAGroupWaitsForSeveralRestartsInAnotherOneThatTurnOutNotToB
 		"it is deleted as it rolls": func(b *book, r *Request) {
 			b.restart(r)
 			b.Forget(r.Workload)
+			b.Tick(b.now)
 		},
 		"it restarts for something else": func(b *book, r *Request) {
 			b.restart(r)
@@ -127,7 +128,7 @@ func TestNoNamespaceOfAGroupWaitsForSeveralRestartsInAnotherOneThatTurnOutNotToB
 		"its answers are lost": func(b *book, r *Request) {
 			b.expect("", r)
 			b.Release(r.Workload, true, true, b.now)
-			b.now = b.now.Add(uncertainFor)
+			b.now = b.now.Add(uncertainPlace)
 			b.Tick(b.now)
 		},
 	} {
@@ -226,7 +227,7 @@ func TestNoNamespaceOfAGroupWaitsForSeveralReadersOfAnotherOneThatStall(t *testi
 			for _, r := range order {
 				if ref := r.Workload; rolling[ref] && ref != victim.Workload {
 					if rapid.Bool().Draw(rt, "ends") {
-						b.End(ref, false)
+						b.End(ref, time.Time{}, start)
 					} else {
 						b.FreePlace(ref)
 					}

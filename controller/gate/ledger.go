@@ -16,6 +16,8 @@ type Policy struct {
 	Limit int
 	// Failures is how many restarts may fail for one content before it is halted.
 	Failures int
+	// Deadline is how long a restart keeps its slots that is not seen any more.
+	Deadline time.Duration
 }
 
 // Request is a restart that is due and asks to begin.
@@ -33,6 +35,9 @@ type Request struct {
 	Standing   Standing
 	Wave       int16
 	Causes     []Cause
+	// Continues are fan-outs of earlier restarts of the workload that have not been judged, and whose content is present. Once the
+	// restart has begun, it is part of them, too: its pods read all contents.
+	Continues []FanOut
 }
 
 // Cause is a config whose content a restart delivers.
@@ -70,9 +75,10 @@ type Ledger struct {
 	underWay int
 	finished []Progress
 	unserved counts.By[string] // see [fanOut]
-	// uncertain has since when restarts are uncertain.
-	uncertain map[names.WorkloadRef]time.Time
-	recent    *[]*fanOut // see shared
+	// uncertain has since when restarts are uncertain, began when those began that are not over, and unproven until when those keep
+	// their slots that nobody follows.
+	uncertain, began, unproven map[names.WorkloadRef]time.Time
+	recent                     *[]*fanOut // see shared
 }
 
 // New returns a ledger without restarts. It calls wake with each workload that waited and should ask
@@ -90,6 +96,8 @@ func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
 		places:    newPlaces(policy.Limit),
 		waiting:   make(map[Reason]int),
 		uncertain: make(map[names.WorkloadRef]time.Time),
+		began:     make(map[names.WorkloadRef]time.Time),
+		unproven:  make(map[names.WorkloadRef]time.Time),
 		unserved:  make(counts.By[string]),
 	}
 }
@@ -146,6 +154,20 @@ func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 	return due
 }
 
+// continues makes a restart that begins part of the fan-outs, too, that earlier ones have left unjudged.
+func (l *Ledger) continues(begun *restart, ids []FanOut) {
+	all := slices.Clone(begun.fanOuts())
+	for _, id := range ids {
+		if f := l.fanOuts[id]; f != nil && !slices.Contains(all, f) {
+			all = append(all, f)
+		}
+	}
+	begun.gradual = l.shared(all)
+	if former := l.members[begun.workload].current; former != nil && former.standing != Unwell {
+		begun.standing = min(begun.standing, Well) // what it lacks may be the fault of the content that it is exposed to
+	}
+}
+
 // shared returns fan-outs in a form that neighbors share, to save memory: mostly the readers of a config ask
 // one after the other.
 func (l *Ledger) shared(fanOuts []*fanOut) *[]*fanOut {
@@ -165,15 +187,55 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 		l.forgetUncertain(r.Workload, m)
 		m.wave, m.isPending = r.Wave, false
 		begun := l.newRestart(r, now)
+		due := m.next
+		m.next = nil
+		if r.CannotRoll { // it exposes the workload to nothing, but what earlier ones did goes on
+			unserve(begun, due)
+			if m.isFollowed() {
+				l.leaveUnproven(r.Workload, m, l.began[r.Workload].Add(l.policy.Deadline))
+			}
+			return
+		}
+		l.continues(begun, r.Continues)
 		if m.current != nil && m.current.id != r.ID {
 			endTurns(r.Workload.Namespace, m.current.turns())
 		}
-		unserve(begun, m.current, m.next)
-		m.current, m.next = begun, nil
-		if m.current.phase = rolling; r.CannotRoll {
-			m.current = nil
-		}
+		unserve(begun, m.current, due)
+		delete(l.unproven, r.Workload)
+		l.began[r.Workload] = now
+		m.current = begun
+		m.current.phase = rolling
 	})
+}
+
+// endCurrent forgets the restart of a workload that is over.
+func (l *Ledger) endCurrent(ref names.WorkloadRef, m *member) {
+	m.current = nil
+	delete(l.began, ref)
+	delete(l.unproven, ref)
+}
+
+// ExposedTo returns the fan-outs whose content a restart has brought to a workload that is not judged.
+func (l *Ledger) ExposedTo(ref names.WorkloadRef) (ids []FanOut) {
+	if m := l.members[ref]; m != nil && m.current != nil {
+		for _, f := range m.current.fanOuts() {
+			ids = append(ids, f.id)
+		}
+	}
+	return ids
+}
+
+// Exposed returns the workloads to which a restart has brought a content of a config that is not judged.
+func (l *Ledger) Exposed(config names.ConfigRef) (all []names.WorkloadRef) {
+	if len(l.byConfig[config]) == 0 {
+		return nil
+	}
+	for ref := range l.began {
+		if slices.ContainsFunc(l.members[ref].current.fanOuts(), func(f *fanOut) bool { return f.id.Config == config && f.takesSlot(l.members[ref].current) }) {
+			all = append(all, ref)
+		}
+	}
+	return all
 }
 
 // BeginFormer notes a restart that another process began. With such restarts a namespace holds no more places
@@ -194,7 +256,7 @@ func (l *Ledger) BeginFormer(r *Request, now time.Time) {
 // Current returns the id of the restart of a workload that is under way, and false if there is none.
 func (l *Ledger) Current(ref names.WorkloadRef) (id string, found bool) {
 	m := l.members[ref]
-	if m == nil || m.current == nil {
+	if m == nil || !m.isFollowed() {
 		return "", false
 	}
 	return m.current.id, true
@@ -212,7 +274,7 @@ func (l *Ledger) FreePlace(ref names.WorkloadRef) {
 	if m := l.members[ref]; m == nil || m.current == nil || !m.current.takesPlace {
 		return
 	}
-	l.change(ref, func(m *member) { m.current.takesPlace = false })
+	l.change(ref, func(m *member) { m.current.takesPlace, m.current.freesSlot = false, true })
 }
 
 // IsPartOf reports whether the restart of a workload that is under way belongs to a gradual fan-out of a
@@ -226,8 +288,8 @@ func (l *Ledger) IsPartOf(ref names.WorkloadRef, config names.ConfigRef) bool {
 
 // Release takes back that a restart may begin, or is due, because it failed to begin and will ask again
 // later. Others do not wait for its turn meanwhile; but later waves and its fan-outs do if isPending.
-// If the API server may have accepted it after all, it keeps its place and its slots for a while, but the
-// slot in the fan-out of a group only the first time: other namespaces must have their turn.
+// If the API server may have accepted it after all, it keeps its place for a while, and its slots until [Ledger.Resolve], but that
+// in the fan-out of a group only the first time, and until the deadline: other namespaces must have their turn.
 func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now time.Time) {
 	if !isPending {
 		l.passBy(ref)
@@ -243,7 +305,9 @@ func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now
 		switch {
 		case due == nil:
 		case isUncertain && due.takesPlace && due.phase == admitted:
-			due.takesPlace, due.isRefused = m.uncertain == nil, false
+			if due.isRefused = false; m.uncertain != nil { // any of the requests may arrive
+				due.freesSlot, due.gradual = true, l.shared(union(m.uncertain.fanOuts(), due.fanOuts()))
+			}
 			m.uncertain, l.uncertain[ref] = due, now
 		case isPending:
 			endTurns(ref.Namespace, turns)
@@ -299,65 +363,121 @@ func (l *Ledger) Forget(ref names.WorkloadRef) {
 		return
 	}
 	l.change(ref, func(m *member) {
-		for _, r := range m.restarts() {
-			endTurns(ref.Namespace, r.turns())
-		}
+		endTurns(ref.Namespace, m.next.turns())
+		endTurns(ref.Namespace, m.uncertain.turns())
 		m.leave()
 		l.forgetUncertain(ref, m)
-		*m = member{}
+		*m = member{current: m.current}
+		if m.isFollowed() {
+			l.leaveUnproven(ref, m, l.began[ref].Add(l.policy.Deadline))
+		}
 	})
+}
+
+// leaveUnproven notes that nobody follows the restart of a workload any further, although it is not judged. It keeps its slots until
+// the given time.
+func (l *Ledger) leaveUnproven(ref names.WorkloadRef, m *member, until time.Time) {
+	isExposed := func(f *fanOut) bool { return f.takesSlot(m.current) }
+	if !slices.ContainsFunc(m.current.fanOuts(), isExposed) {
+		l.endUnproven(ref, m)
+		return
+	}
+	m.current.phase = unproven
+	l.unproven[ref] = until
+}
+
+// endUnproven ends a restart that has proven nothing.
+func (l *Ledger) endUnproven(ref names.WorkloadRef, m *member) {
+	for _, f := range m.current.fanOuts() {
+		f.noteEnd(ref.Namespace)
+		f.leaveOut(ref)
+	}
+	l.endCurrent(ref, m)
 }
 
 // Rolled notes that all pods of a workload run after its restart, though not for long.
 func (l *Ledger) Rolled(ref names.WorkloadRef) {
-	if m := l.members[ref]; m == nil || m.current == nil || m.current.phase == soaking {
+	if m := l.members[ref]; m == nil || !m.isFollowed() || m.current.phase == soaking {
 		return
 	}
 	l.change(ref, func(m *member) { m.current.phase = soaking })
 }
 
-// End notes that a restart is over, and whether it was delivered. If it failed, see [Ledger.Fail].
-func (l *Ledger) End(ref names.WorkloadRef, isDelivered bool) {
-	if m := l.members[ref]; m == nil || m.current == nil {
+// Deliver notes that a restart is over, and was delivered.
+func (l *Ledger) Deliver(ref names.WorkloadRef) {
+	if m := l.members[ref]; m == nil || !m.isFollowed() {
 		return
 	}
 	l.change(ref, func(m *member) {
 		for _, f := range m.current.fanOuts() {
 			f.noteEnd(ref.Namespace)
-			switch {
-			case !isDelivered:
-				f.leaveOut(ref)
-			case m.current.standing != Unwell:
+			if m.current.standing != Unwell {
 				f.delivered++
-			default:
+			} else {
 				f.mended++
 			}
 		}
-		m.current = nil
+		l.endCurrent(ref, m)
 	})
 }
 
-// uncertainFor is for how long a restart holds its place if the API server may have accepted it. After
-// that, a watch has shown it.
-const uncertainFor = 30 * time.Second
+// End notes that a restart is over, and was not delivered. If it failed, see [Ledger.Fail]. If it was not judged, it keeps its slots
+// until the given time: nothing that people or other writers do may let the next one begin.
+func (l *Ledger) End(ref names.WorkloadRef, until, now time.Time) {
+	if m := l.members[ref]; m == nil || !m.isFollowed() {
+		return
+	}
+	l.change(ref, func(m *member) {
+		if until.After(now) {
+			l.leaveUnproven(ref, m, until)
+		} else {
+			l.endUnproven(ref, m)
+		}
+	})
+}
 
-// Tick frees the places that uncertain restarts have held for too long, and waits no longer for workloads
-// that should go first. It should be called every few seconds.
+const (
+	// uncertainPlace is for how long a restart holds its place if the API server may have accepted it.
+	uncertainPlace = 30 * time.Second
+	// uncertainSlots is for how long it keeps its slots if nothing shows what became of it. No server works on a request for so long.
+	uncertainSlots = time.Hour
+)
+
+// Tick ends what has taken its time: the places and slots of uncertain restarts, the slots of those that are not judged, and the
+// patience with workloads that should go first. It should be called every few seconds.
 func (l *Ledger) Tick(now time.Time) {
 	for ref, since := range l.uncertain {
-		if now.Sub(since) >= uncertainFor {
+		switch m := l.members[ref]; {
+		case now.Sub(since) >= uncertainSlots:
+			l.Resolve(ref)
+		case m.uncertain.takesPlace && now.Sub(since) >= uncertainPlace, !m.uncertain.freesSlot && now.Sub(since) >= l.policy.Deadline:
 			l.change(ref, func(m *member) {
-				endTurns(ref.Namespace, m.uncertain.turns())
-				if m.isPending && m.next == nil {
-					m.fail(m.uncertain)
-				}
-				l.forgetUncertain(ref, m)
+				m.uncertain.takesPlace, m.uncertain.freesSlot = now.Sub(since) < uncertainPlace, now.Sub(since) >= l.policy.Deadline
 			})
+		}
+	}
+	for ref, until := range l.unproven {
+		if !now.Before(until) {
+			l.change(ref, func(m *member) { l.endUnproven(ref, m) })
 		}
 	}
 	for _, config := range l.first.late(now) {
 		l.callFanOuts(config)
 	}
+}
+
+// Resolve notes that the API server has not accepted an uncertain restart, and never will. If it has, [Ledger.Begin] says so.
+func (l *Ledger) Resolve(ref names.WorkloadRef) {
+	if m := l.members[ref]; m == nil || m.uncertain == nil {
+		return
+	}
+	l.change(ref, func(m *member) {
+		endTurns(ref.Namespace, m.uncertain.turns())
+		if m.isPending && m.next == nil {
+			m.fail(m.uncertain)
+		}
+		l.forgetUncertain(ref, m)
+	})
 }
 
 // forgetUncertain notes that no restart of a workload is uncertain any more.
@@ -398,7 +518,7 @@ func (l *Ledger) count(namespace string, m *member, sign int) {
 	if m.isUnsettled() {
 		l.waveOf(namespace).add(m.wave, sign)
 	}
-	if m.current != nil {
+	if m.isFollowed() {
 		l.underWay += sign
 	}
 	for _, r := range m.restarts() {

@@ -44,7 +44,7 @@ func TestARestartInItsSoakHoldsUpTheSlowStartOnly(t *testing.T) {
 	b.Rolled(first.Workload)
 	b.wakes("other")
 	b.restart(other)
-	b.End(first.Workload, true)
+	b.Deliver(first.Workload)
 	b.wakes("second")
 	b.expect(Limit, second)
 }
@@ -64,21 +64,68 @@ func TestARefusedPatchLetsTheNextBegin(t *testing.T) {
 	b.restart(first)
 }
 
-func TestAnUncertainRestartKeepsItsPlaceAndItsSlotForAWhile(t *testing.T) {
-	b := newBook(t, gradual(1))
-	lost, other := due("lost"), due("other")
-	b.expect("", lost)
-	b.expect(SlowStart, other)
-	b.Release(lost.Workload, true, true, b.now)
-	b.wakes() // the content may have reached it
-	b.now = start.Add(uncertainFor - time.Second)
-	b.Settle(lost.Workload) // a revert, and the watch has not shown the restart yet
-	b.Tick(b.now)
-	b.wakes()
-	b.now = start.Add(uncertainFor)
-	b.Tick(b.now)
-	b.wakes("other")
-	b.restart(other)
+func TestAnUncertainRestartKeepsItsSlotUntilItIsKnownWhatBecameOfIt(t *testing.T) {
+	for name, over := range map[string]func(*book, *Request){
+		"it was not carried out": func(b *book, lost *Request) { b.Resolve(lost.Workload) },
+		"it was": func(b *book, lost *Request) {
+			b.Begin(lost, b.now)
+			b.wakes()
+			b.Deliver(lost.Workload)
+		},
+		"nothing shows it": func(b *book, _ *Request) {
+			b.now = start.Add(uncertainSlots)
+			b.Tick(b.now)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook(t, gradual(1))
+			lost, other := due("lost"), due("other")
+			b.expect("", lost)
+			b.expect(SlowStart, other)
+			b.Release(lost.Workload, true, true, b.now)
+			b.wakes()               // the content may have reached it
+			b.Settle(lost.Workload) // a revert, and the watch has not shown the restart yet
+			b.now = start.Add(uncertainSlots - time.Second)
+			b.Tick(b.now)
+			b.wakes()
+			over(b, lost)
+			b.check()
+			b.wakes("other")
+			b.restart(other)
+		})
+	}
+}
+
+func TestARestartThatIsNotJudgedKeepsItsSlotUntilItsDeadline(t *testing.T) {
+	for name, end := range map[string]func(*book, *Request){
+		"nobody follows it": func(b *book, r *Request) { b.End(r.Workload, start.Add(time.Minute), b.now) },
+		"it is deleted":     func(b *book, r *Request) { b.Forget(r.Workload) },
+		"it restarts for something else": func(b *book, r *Request) {
+			another := due("first")
+			another.ID, another.Causes, another.Continues = "another", []Cause{causeOf("own", 1)}, b.ExposedTo(r.Workload)
+			b.restart(another)
+			b.End(r.Workload, start.Add(time.Minute), b.now)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policy := gradual(1)
+			policy.Deadline = time.Minute
+			b := newBook(t, policy)
+			first, other := due("first"), due("other")
+			b.restart(first)
+			b.expect(SlowStart, other)
+			end(b, first)
+			b.now = start.Add(time.Minute - time.Second)
+			b.Tick(b.now)
+			b.check()
+			b.wakes()
+			b.now = start.Add(time.Minute)
+			b.Tick(b.now)
+			b.check()
+			b.wakes("other")
+			b.restart(other)
+		})
+	}
 }
 
 func TestEachUncertainRequestKeepsThePlaceForAWhile(t *testing.T) {
@@ -88,13 +135,13 @@ func TestEachUncertainRequestKeepsThePlaceForAWhile(t *testing.T) {
 	b.expect("", lost)
 	b.Release(lost.Workload, true, true, b.now)
 	b.expect(Limit, other)
-	b.now = start.Add(uncertainFor - time.Second)
+	b.now = start.Add(uncertainPlace - time.Second)
 	b.expect("", lost) // it has the place already
 	b.Release(lost.Workload, true, true, b.now)
-	b.now = start.Add(2*uncertainFor - 2*time.Second)
+	b.now = start.Add(2*uncertainPlace - 2*time.Second)
 	b.Tick(b.now)
 	b.wakes()
-	b.now = start.Add(2*uncertainFor - time.Second)
+	b.now = start.Add(2*uncertainPlace - time.Second)
 	b.Tick(b.now)
 	b.wakes("other")
 }
@@ -304,7 +351,7 @@ func TestWavesFollowEachOther(t *testing.T) {
 	b.check()
 	b.wakes("database")
 	b.restart(database)
-	b.End(database.Workload, false) // failed or neutral ones do not hold them up either
+	b.End(database.Workload, time.Time{}, start) // failed or neutral ones do not hold them up either
 	b.wakes("client")
 	b.restart(client)
 }
@@ -389,8 +436,7 @@ func TestAFanOutIsFinishedOnlyIfNobodyWasLeftOut(t *testing.T) {
 		"the answers are lost": func(b *book, r *Request) {
 			b.expect("", r)
 			b.Release(r.Workload, true, true, b.now)
-			b.now = b.now.Add(uncertainFor)
-			b.Tick(b.now)
+			b.Resolve(r.Workload)
 		},
 		"its error is ignored": func(b *book, r *Request) {
 			b.expect("", r)
@@ -422,7 +468,7 @@ func TestAFanOutIsFinishedOnlyIfNobodyWasLeftOut(t *testing.T) {
 			b.expect(Hold, second) // so that the fan-out goes on
 			leaveOut(b, last)
 			second.Hold = ""
-			b.End(last.Workload, false)
+			b.End(last.Workload, time.Time{}, start)
 			b.restart(first)
 			b.deliver(first)
 			b.restart(second)
@@ -472,7 +518,7 @@ func TestARestartThatFailedAndIsRepeatedCountsOnce(t *testing.T) {
 	b.expect(Hold, other)
 	for range 3 {
 		b.restart(failing)
-		b.End(failing.Workload, false)
+		b.End(failing.Workload, time.Time{}, start)
 		if b.check(); b.unserved() != 1 {
 			t.Fatalf("%d are unserved", b.unserved())
 		}
@@ -491,6 +537,8 @@ func TestAWorkloadThatIsGoneHoldsUpNobody(t *testing.T) {
 	b.restart(first)
 	b.expect(SlowStart, second)
 	b.Forget(first.Workload)
+	b.wakes() // its pods have shown nothing
+	b.Tick(b.now.Add(b.policy.Deadline))
 	b.wakes("second")
 	b.expect("", second)
 	b.Forget(second.Workload)

@@ -89,7 +89,7 @@ func (l *Ledger) counted() tallies {
 }
 
 func (t *tallies) count(ref names.WorkloadRef, m *member) {
-	if m.current != nil {
+	if m.current != nil && m.current.phase != unproven {
 		t.UnderWay++
 	}
 	if m.holdsPlace() {
@@ -126,7 +126,7 @@ func (f fanOutTally) with(r *restart, of *fanOut) fanOutTally {
 	if r.phase >= called {
 		own.Turns++
 	}
-	isCalled, hasBegun := r.phase == called, r.phase > called && (r.takesPlace || !isOfGroup)
+	isCalled, hasBegun := r.phase == called, r.phase > called && !(r.freesSlot && isOfGroup)
 	if isCalled && isOfGroup || (isCalled || hasBegun) && r.standing != Unwell { // which proves nothing
 		f.SlotsTaken++
 		own.SlotsTaken++
@@ -212,7 +212,7 @@ func (l *Ledger) leak() string {
 	if len(l.members) > 0 && len(l.uncertain) <= len(l.members) {
 		return ""
 	}
-	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns)+len(l.uncertain) > 0 {
+	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns)+len(l.uncertain)+len(l.began)+len(l.unproven) > 0 {
 		return fmt.Sprintf("without members: %d fan-outs, waves of %d namespaces, places of %d, lines of %d, turns of %d",
 			len(l.fanOuts), len(l.waves), len(l.places.in), len(l.places.lines), len(l.places.turns))
 	}

@@ -31,8 +31,8 @@ func (p *Progress) Total() int { return p.Done() + p.UnderWay + p.Waiting + p.Un
 
 func (f *fanOut) progress() Progress {
 	return Progress{
-		FanOut: f.id, Since: f.since, Proven: f.proven(), Delivered: f.delivered, UnderWay: f.members - f.waiting, Waiting: f.waiting - f.twice,
-		Refused: f.refused, Unserved: len(f.unserved) + f.unlisted, Mended: f.mended,
+		FanOut: f.id, Since: f.since, Proven: f.proven(), Delivered: f.delivered, UnderWay: f.members - f.waiting - f.unproven,
+		Waiting: f.waiting - f.twice, Refused: f.refused, Unserved: len(f.unserved) + f.unlisted + f.unproven, Mended: f.mended,
 	}
 }
 

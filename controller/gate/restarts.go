@@ -11,7 +11,7 @@ type member struct {
 	wave int16
 	// isPending means that it is not known yet whether a restart is due.
 	isPending bool
-	current   *restart // under way; nil if there is none
+	current   *restart // under way, or over without a verdict; nil if there is none
 	next      *restart // due; nil if there is none
 	// uncertain is a restart that the API server may have accepted without saying so; nil if there is none.
 	uncertain *restart
@@ -30,6 +30,7 @@ type restart struct {
 	waitsFor   uint8      // the index of its reason
 	standing   Standing
 	takesPlace bool
+	freesSlot  bool // in the fan-out of a group, because it takes too long
 	cannotRoll bool
 	isRefused  bool // the API server has refused to let it begin, and it waits for nothing but others
 	phase      phase
@@ -56,6 +57,7 @@ const (
 	admitted              // may begin
 	rolling               // its pods are being replaced
 	soaking               // all its pods run, but not for long
+	unproven              // nobody follows it any further, and its deadline has not come
 )
 
 // isInTurn reports whether the restart waits only for other restarts that are under way, so that those
@@ -66,7 +68,7 @@ func (r *restart) isInTurn() bool {
 
 // holdsPlace reports whether the workload counts for the limit.
 func (m *member) holdsPlace() bool {
-	return m.uncertain != nil ||
+	return m.uncertain != nil && m.uncertain.takesPlace ||
 		m.current != nil && m.current.takesPlace && m.current.phase == rolling ||
 		m.next != nil && m.next.takesPlace && m.next.phase == admitted
 }
@@ -79,6 +81,9 @@ func (m *member) isUnsettled() bool {
 func (m *member) isEmpty() bool {
 	return m.current == nil && m.next == nil && !m.isPending && m.uncertain == nil
 }
+
+// isFollowed reports whether a restart is under way.
+func (m *member) isFollowed() bool { return m.current != nil && m.current.phase != unproven }
 
 // fail keeps the restart that is due, or that was uncertain, as one that could not begin.
 func (m *member) fail(r *restart) {
@@ -115,15 +120,19 @@ func endTurns(namespace string, turns []*fanOut) {
 // fanOuts returns the fan-outs that the workload is part of.
 func (m *member) fanOuts() (all []*fanOut) {
 	for _, r := range m.restarts() {
-		switch {
-		case r == nil:
-		case all == nil:
-			all = r.fanOuts()
-		default:
-			all = slices.Concat(all, r.fanOuts())
+		if r != nil {
+			all = union(all, r.fanOuts())
 		}
 	}
 	return all
+}
+
+// union returns the fan-outs of both lists, each once. It may return one of them.
+func union(a, b []*fanOut) []*fanOut {
+	if len(a) == 0 {
+		return b
+	}
+	return slices.Concat(a, slices.DeleteFunc(slices.Clone(b), func(f *fanOut) bool { return slices.Contains(a, f) }))
 }
 
 // unserve notes that a restart does not bring its workload the content of all fan-outs of earlier ones. It is nil if none is

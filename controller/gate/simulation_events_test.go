@@ -149,7 +149,7 @@ func (f *fleet) undo(a *app) {
 // abandon ends a restart that says nothing any more.
 func (f *fleet) abandon(a *app) {
 	f.tell(func(l *leader) {
-		l.end(a, false)
+		l.end(a, neutral)
 		l.enqueue(a)
 	})
 	a.rollout = nil

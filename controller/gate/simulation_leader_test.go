@@ -31,6 +31,12 @@ type leader struct {
 	attempts  map[*app]int
 	uncertain map[*app]time.Time
 	proven    map[FanOut]int
+	// exposed are the contents that restarts have brought to workloads and that are not judged, and until when, zero while they are
+	// followed; began is when those restarts began.
+	exposed map[*app]map[FanOut]time.Time
+	wasWell map[*app]bool // before them
+	began   map[*app]time.Time
+	ticked  time.Time // when the ledger learned last that time has passed
 	// first are workloads that have to go first for a config, until nobody waits for them any longer.
 	first      map[names.ConfigRef][]names.WorkloadRef
 	firstUntil map[names.ConfigRef]time.Time
@@ -49,6 +55,7 @@ func (f *fleet) lead() {
 	l := &leader{
 		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{},
 		reasons: map[*app]Reason{}, pending: map[*app]bool{}, current: map[*app]*simRollout{}, attempts: map[*app]int{}, uncertain: map[*app]time.Time{}, proven: map[FanOut]int{},
+		exposed: map[*app]map[FanOut]time.Time{}, wasWell: map[*app]bool{}, began: map[*app]time.Time{},
 		first: map[names.ConfigRef][]names.WorkloadRef{}, firstUntil: map[names.ConfigRef]time.Time{}, skew: f.skew(),
 	}
 	l.ledger = New(f.policy, l.wake)
@@ -146,6 +153,7 @@ func (l *leader) process(a *app) {
 	delete(l.pending, a)
 	if a.isGone {
 		l.ledger.Forget(a.ref)
+		l.leaveUnproven(a, l.began[a].Add(l.policy.Deadline))
 		delete(l.uncertain, a)
 		delete(l.current, a)
 		return
@@ -153,6 +161,7 @@ func (l *leader) process(a *app) {
 	changed := a.changedSince(a.shownRecord())
 	if len(changed) == 0 {
 		l.ledger.Settle(a.ref)
+		l.fence(a)
 		return
 	}
 	r := l.request(a, changed)
@@ -163,6 +172,7 @@ func (l *leader) process(a *app) {
 		l.patch(a, r)
 		return
 	}
+	l.fence(a)
 	l.waits++
 	l.asked[a] = r
 	if !l.queued[a] {
@@ -246,14 +256,13 @@ func (l *leader) answered(a *app, p *patch) bool {
 	default:
 		l.say("%s restarts", a)
 		l.accept(a, p)
-		l.ledger.Begin(p.request, l.clock())
-		delete(l.uncertain, a)
+		l.begin(a, p.request)
 		delete(l.attempts, a)
 		switch {
 		case a.rollout != nil:
 			a.rollout.isShown, l.current[a] = true, a.rollout
 		case !p.request.CannotRoll:
-			l.end(a, false) // it was paused meanwhile
+			l.end(a, neutral) // it was paused meanwhile
 		}
 		return true
 	}
@@ -305,11 +314,70 @@ func (l *leader) tickOn() {
 
 func (l *leader) tick() {
 	l.ledger.Tick(l.clock())
-	for a, since := range l.uncertain {
-		if l.now.Sub(since) >= uncertainFor {
-			delete(l.uncertain, a)
+	l.ticked = l.now
+	for a, exposures := range l.exposed {
+		maps.DeleteFunc(exposures, func(_ FanOut, until time.Time) bool { return !until.IsZero() && !l.now.Before(until) })
+		if len(exposures) == 0 && l.current[a] == nil {
+			l.judged(a)
 		}
 	}
+}
+
+// fence makes a write impossible whose answer was lost, once it is known that it was not carried out.
+func (l *leader) fence(a *app) {
+	if _, isUncertain := l.uncertain[a]; isUncertain && (a.rollout == nil || a.rollout.isShown) {
+		delete(l.uncertain, a)
+		l.ledger.Resolve(a.ref)
+	}
+}
+
+// begin notes a restart. It goes on with the exposures of those before it.
+func (l *leader) begin(a *app, r *Request) {
+	delete(l.uncertain, a)
+	begun := *r
+	begun.Continues = slices.DeleteFunc(l.ledger.ExposedTo(a.ref), l.isReplaced)
+	l.ledger.Begin(&begun, l.clock())
+	if r.CannotRoll {
+		l.leaveUnproven(a, l.began[a].Add(l.policy.Deadline))
+		return
+	}
+	l.began[a] = l.now
+	l.wasWell[a] = l.wasWell[a] || r.Standing != Unwell
+	maps.DeleteFunc(l.exposed[a], func(id FanOut, _ time.Time) bool { return l.isReplaced(id) })
+	exposures := map[FanOut]time.Time{}
+	for _, id := range append(slices.Collect(maps.Keys(l.exposed[a])), fanOutsOf(r)...) {
+		exposures[id] = time.Time{}
+	}
+	l.exposed[a] = exposures
+}
+
+// judged notes that no exposure of a workload is left.
+func (l *leader) judged(a *app) {
+	delete(l.exposed, a)
+	delete(l.wasWell, a)
+}
+
+// isReplaced reports whether no key has the content of a fan-out any more.
+func (l *leader) isReplaced(id FanOut) bool {
+	return id.Moment > 0 && !slices.ContainsFunc(l.config(id.Config).keys, func(k *simKey) bool { return k.moment == id.Moment })
+}
+
+// leaveUnproven notes that the restart of a workload is not followed any further.
+func (l *leader) leaveUnproven(a *app, until time.Time) {
+	for id, known := range l.exposed[a] {
+		if known.IsZero() {
+			l.exposed[a][id] = until
+		}
+	}
+	if len(l.exposed[a]) == 0 || !l.wasWell[a] {
+		l.judged(a)
+		return
+	}
+	l.after(max(0, until.Sub(l.now))+time.Millisecond, func() {
+		if l.leader == l {
+			l.tick()
+		}
+	})
 }
 
 // show has a watch show a restart that the leader does not know.
@@ -319,9 +387,8 @@ func (l *leader) show(a *app, r *simRollout) {
 	}
 	l.say("the watch shows that %s restarts", a)
 	r.isShown, l.current[a] = true, r
-	delete(l.uncertain, a)
 	delete(l.reasons, a)
-	l.ledger.Begin(r.request, l.clock())
+	l.begin(a, r.request)
 	if r.isSoaking {
 		l.ledger.Rolled(a.ref)
 	}
@@ -346,20 +413,32 @@ func (l *leader) judge(a *app) {
 	switch r.outcome {
 	case delivered:
 		l.deliveries++
-		for _, id := range fanOutsOf(r.request) {
-			l.proven[id]++
+		for id := range l.exposed[a] {
+			if l.wasWell[a] {
+				l.proven[id]++
+			}
 		}
 	case failed:
 		l.failures++
 		l.fail(a, r)
 	}
-	l.end(a, r.outcome == delivered)
+	l.end(a, r.outcome)
 	l.enqueue(a)
 }
 
-func (l *leader) end(a *app, isDelivered bool) {
-	l.ledger.End(a.ref, isDelivered)
+func (l *leader) end(a *app, how outcome) {
 	delete(l.current, a)
+	switch {
+	case how == delivered:
+		l.ledger.Deliver(a.ref)
+		l.judged(a)
+	case how == failed:
+		l.ledger.End(a.ref, time.Time{}, l.clock())
+		l.judged(a)
+	default:
+		l.ledger.End(a.ref, l.clock().Add(l.policy.Deadline), l.clock())
+		l.leaveUnproven(a, l.now.Add(l.policy.Deadline))
+	}
 }
 
 // count counts who runs with the content of a fan-out.

@@ -241,10 +241,11 @@ func (l *leader) checkSlowStart(a *app, r *Request, id FanOut) {
 			continue
 		case l.patches[other] != nil && l.isAcceptable(other, l.patches[other]):
 			present = l.patches[other].request
-		case other.rollout != nil && (other.rollout.isShown || isUncertain) && other.rollout.outcome == open:
+		case other.rollout != nil && isUncertain && other.rollout.outcome == open:
 			present = other.rollout.request
 		}
-		if present != nil && present.Standing != Unwell && slices.Contains(fanOutsOf(present), id) {
+		_, isExposed := l.exposed[other][id]
+		if isExposed && l.wasWell[other] || present != nil && present.Standing != Unwell && slices.Contains(fanOutsOf(present), id) {
 			inFlight++
 		}
 		if waits := l.asked[other]; waits != nil && waits.Standing < r.Standing && l.isInTurn(other) && slices.Contains(fanOutsOf(waits), id) {

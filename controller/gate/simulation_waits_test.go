@@ -31,8 +31,8 @@ func (f *fleet) checkIdle() {
 func (l *leader) checkPlaces(a *app) {
 	all, own := 0, 0
 	for _, other := range l.apps {
-		_, isUncertain := l.uncertain[other]
-		if isUncertain || l.current[other].holdsPlace() {
+		since, isUncertain := l.uncertain[other]
+		if isUncertain && l.ticked.Sub(since) < uncertainPlace || l.current[other].holdsPlace() {
 			all++
 			if other.ref.Namespace == a.ref.Namespace {
 				own++
@@ -53,7 +53,7 @@ func (l *leader) checkOthersGo(a *app) {
 	}
 	for _, other := range l.apps {
 		_, isUncertain := l.uncertain[other] // for a while: it may restart
-		if other.ref.Namespace == a.ref.Namespace && (l.current[other] != nil || l.reasons[other] == Limit || isUncertain) {
+		if other.ref.Namespace == a.ref.Namespace && (l.current[other] != nil || l.reasons[other] == Limit || isUncertain || len(l.exposed[other]) > 0) {
 			return
 		}
 	}

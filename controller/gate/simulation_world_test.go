@@ -111,7 +111,7 @@ const (
 func newFleet(seed, number uint64) *fleet {
 	f := &fleet{random: rand.New(rand.NewPCG(seed, number)), timeline: timeline{now: start}}
 	f.isOff = f.chance(8)
-	f.policy = Policy{Gradual: !f.isOff && !f.chance(5), Limit: 1 + f.random.IntN(6), Failures: max(0, f.random.IntN(5)-2)}
+	f.policy = Policy{Gradual: !f.isOff && !f.chance(5), Limit: 1 + f.random.IntN(6), Failures: max(0, f.random.IntN(5)-2), Deadline: 5 * time.Minute}
 	for i := range 1 + f.random.IntN(3) {
 		namespace := string(rune('a' + i))
 		var configs []*simConfig

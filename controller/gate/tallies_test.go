@@ -27,7 +27,7 @@ func TestTalliesAreThoseOfTheMembersWhateverHappens(t *testing.T) {
 				}
 			},
 			"ask": h.ask, "begin": h.begin, "release": h.release, "settle": h.settle, "expect": h.expect, "forget": h.forget,
-			"roll": h.roll, "end": h.end, "tick": h.tick, "count": h.count, "fail": h.fail, "resume": h.resume, "restore": h.restore,
+			"roll": h.roll, "end": h.end, "deliver": h.deliver, "resolve": h.resolve, "tick": h.tick, "count": h.count, "fail": h.fail, "resume": h.resume, "restore": h.restore,
 			"recover": h.recover, "free place": h.freePlace, "change content": h.changeContent, "go first": h.goFirst,
 		})
 		h.close(t)
@@ -93,11 +93,21 @@ func (h *handler) ask(t *rapid.T) {
 	}
 }
 
-func (h *handler) begin(t *rapid.T)  { h.ledger.Begin(drawRequest(t), h.now) }
-func (h *handler) settle(t *rapid.T) { h.ledger.Settle(drawWorkload(t)) }
-func (h *handler) forget(t *rapid.T) { h.ledger.Forget(drawWorkload(t)) }
-func (h *handler) roll(t *rapid.T)   { h.ledger.Rolled(drawWorkload(t)) }
-func (h *handler) end(t *rapid.T)    { h.ledger.End(drawWorkload(t), rapid.Bool().Draw(t, "delivered")) }
+func (h *handler) begin(t *rapid.T) {
+	r := drawRequest(t)
+	if rapid.Bool().Draw(t, "continues") {
+		r.Continues = h.ledger.ExposedTo(r.Workload)
+	}
+	h.ledger.Begin(r, h.now)
+}
+func (h *handler) settle(t *rapid.T)  { h.ledger.Settle(drawWorkload(t)) }
+func (h *handler) forget(t *rapid.T)  { h.ledger.Forget(drawWorkload(t)) }
+func (h *handler) roll(t *rapid.T)    { h.ledger.Rolled(drawWorkload(t)) }
+func (h *handler) deliver(t *rapid.T) { h.ledger.Deliver(drawWorkload(t)) }
+func (h *handler) end(t *rapid.T) {
+	h.ledger.End(drawWorkload(t), h.now.Add(rapid.SampledFrom([]time.Duration{0, time.Minute}).Draw(t, "until")), h.now)
+}
+func (h *handler) resolve(t *rapid.T) { h.ledger.Resolve(drawWorkload(t)) }
 
 func (h *handler) freePlace(t *rapid.T) { h.ledger.FreePlace(drawWorkload(t)) }
 
@@ -165,6 +175,7 @@ func (h *handler) close(t *rapid.T) {
 	for _, ref := range slices.Collect(maps.Keys(h.ledger.members)) {
 		h.ledger.Forget(ref)
 	}
+	h.ledger.Tick(h.now.Add(time.Hour))
 	for _, config := range h.ledger.Halted() {
 		h.ledger.ContentChanged(config, func([]string) string { return "" })
 	}

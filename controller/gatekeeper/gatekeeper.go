@@ -37,9 +37,11 @@ type FanOutOptions struct {
 
 // Options are what a gatekeeper is made of.
 type Options struct {
-	FanOut  FanOutOptions
-	Evicts  bool // whether workloads may restart by eviction
-	Catalog *catalog.Catalog
+	FanOut FanOutOptions
+	Evicts bool // whether workloads may restart by eviction
+	// Deadline is how long a restart keeps its slots that is not judged.
+	Deadline time.Duration
+	Catalog  *catalog.Catalog
 	// Wake makes a workload ask again.
 	Wake func(names.WorkloadRef)
 	// KnowsWorkloads reports whether all workloads of a namespace have been listed.
@@ -86,7 +88,7 @@ func New(options Options) *Gatekeeper {
 func (g *Gatekeeper) Reset() {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	policy := gate.Policy{Gradual: g.FanOut.Gradual, Limit: g.FanOut.Limit, Failures: g.FanOut.Failures}
+	policy := gate.Policy{Gradual: g.FanOut.Gradual, Limit: g.FanOut.Limit, Failures: g.FanOut.Failures, Deadline: g.Deadline}
 	g.Ledger = gate.New(policy, func(ref names.WorkloadRef) { g.Wake(ref) })
 	g.Began = time.Now()
 	g.everything, g.hasTried, g.knowsHalts, g.hasReadHalts = "", false, false, false
@@ -210,9 +212,24 @@ func (g *Gatekeeper) EverythingHeld() string {
 
 // Begun notes that a restart has begun.
 func (g *Gatekeeper) Begun(r *gate.Request, now time.Time) {
+	r.Continues = g.presentExposures(r.Workload)
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
 	g.Ledger.Begin(r, now)
+}
+
+// presentExposures returns the fan-outs that restarts have left unjudged of a workload, and whose content is present.
+func (g *Gatekeeper) presentExposures(ref names.WorkloadRef) []gate.FanOut {
+	g.Mu.Lock()
+	exposed := g.Ledger.ExposedTo(ref)
+	g.Mu.Unlock()
+	return slices.DeleteFunc(exposed, func(id gate.FanOut) bool {
+		if gate.IsGroup(id.Config) {
+			copied := names.ConfigRef{Kind: id.Config.Kind, Namespace: ref.Namespace, Name: id.Config.Name}
+			return gate.FanOutOfGroup(id.Config, g.Catalog.ContentID(copied, nil)) != id
+		}
+		return !g.Catalog.Config(id.Config).HasContentOf(id.Moment)
+	})
 }
 
 // Failed notes that an attempt at a workload failed and will be repeated.
@@ -221,6 +238,13 @@ func (g *Gatekeeper) Failed(ref names.WorkloadRef, isPending, isUncertain, isRef
 	defer g.Mu.Unlock()
 	g.Ledger.Release(ref, isPending, isUncertain, now)
 	g.Ledger.Refuse(ref, isRefused)
+}
+
+// NotCarriedOut notes that an attempt at a workload was not carried out whose answer was lost, and never will be.
+func (g *Gatekeeper) NotCarriedOut(ref names.WorkloadRef) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	g.Ledger.Resolve(ref)
 }
 
 // ForgetRefusals notes that what refused the restarts of workloads is over.
@@ -273,9 +297,14 @@ func (g *Gatekeeper) Stalled(ref names.WorkloadRef, id string) {
 	g.ofCurrent(ref, id, func() { g.Ledger.FreePlace(ref) })
 }
 
-// Ended notes that a restart is over.
-func (g *Gatekeeper) Ended(ref names.WorkloadRef, id string, isDelivered bool) {
-	g.ofCurrent(ref, id, func() { g.Ledger.End(ref, isDelivered) })
+// Delivered notes that a restart is over, and was delivered.
+func (g *Gatekeeper) Delivered(ref names.WorkloadRef, id string) {
+	g.ofCurrent(ref, id, func() { g.Ledger.Deliver(ref) })
+}
+
+// Ended notes that a restart is over, and was not delivered. It keeps its slots until the given time.
+func (g *Gatekeeper) Ended(ref names.WorkloadRef, id string, until time.Time) {
+	g.ofCurrent(ref, id, func() { g.Ledger.End(ref, until, time.Now()) })
 }
 
 // ofCurrent does something about a restart under the lock, unless another one has begun since.

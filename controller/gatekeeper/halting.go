@@ -154,6 +154,20 @@ func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
 	}
 }
 
+// Edited makes workloads go first in the fan-outs of a config that has just been edited if an earlier content of it may have
+// broken them: they have the least to lose, and the others wait until it is known whether a restart of them is due.
+func (g *Gatekeeper) Edited(config names.ConfigRef, now time.Time) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	exposed := slices.DeleteFunc(g.Ledger.Exposed(config), func(ref names.WorkloadRef) bool {
+		w := g.Catalog.Workload(ref)
+		return w == nil || !slices.Contains(w.Configs(), config)
+	})
+	if len(exposed) > 0 {
+		g.Ledger.GoFirst(config, exposed, now.Add(firstPatience))
+	}
+}
+
 // HaltedContents returns the contents for which a config has halts, or failures.
 func (g *Gatekeeper) HaltedContents(config names.ConfigRef) map[string]gate.FailedContent {
 	g.Mu.Lock()

@@ -52,6 +52,7 @@ func (in *Intake) observeConfig(config *content.Config) {
 func (in *Intake) configChanged(ref names.ConfigRef, at time.Time) {
 	in.Log.Debug("config changed", "config", ref)
 	in.Unjudged.NoteConfig(ref)
+	in.Gate.Edited(ref, at)
 	in.Gate.ContentChanged(ref, at)
 	for _, w := range in.Catalog.WorkloadsReferencing(ref) {
 		in.Gate.Expect(w)
@@ -78,6 +79,9 @@ func (in *Intake) observeEnabled(w *workload.Workload) {
 		in.WorkloadChanged(w)
 	}
 	in.observeEviction(w.Ref, awaited)
+	if in.Role.Acts() {
+		in.Restarter.TakeIn(w.Ref)
+	}
 	if in.Role.Acts() && !in.Gate.IsBeginning(w.Ref) {
 		in.Deliveries.ResumeLate(w.Ref, former, time.Now())
 	}
@@ -255,6 +259,7 @@ func (in *Intake) ListWorkloads(kind names.WorkloadKind, namespace string, all [
 		case !in.Role.Acts():
 		case shown == 0:
 			in.Deliveries.Resume(ref, now)
+		case in.Restarter.TakeIn(ref):
 		case !in.Gate.IsBeginning(ref):
 			in.Deliveries.ResumeLate(ref, former[ref], now)
 		}

@@ -14,7 +14,6 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/decide"
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
@@ -59,27 +58,33 @@ func (r PodReader) List(ctx context.Context, w *workload.Workload) ([]LivePod, e
 	return pods, err
 }
 
-// Sight returns what a workload's pods show of its last restart, which was for these configs. Of pods of an earlier
-// template, and from before a restart by eviction, it only reports that they are blocked or leave.
-func (r PodReader) Sight(ctx context.Context, w *workload.Workload, causes []names.ConfigRef) (delivery.Sight, error) {
+// Sight returns what a workload's pods show of its last restart. Of pods of an earlier template, and from before a restart by
+// eviction, it only reports that they are blocked or leave. If the traces say since when pods count, those of any template do.
+func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces delivery.Traces) (delivery.Sight, error) {
 	var blocked delivery.Sight
-	isLeaving, worst, now := false, make(map[Origin]delivery.Sight), time.Now()
-	err := r.Each(ctx, w, func() { isLeaving, blocked = false, delivery.Sight{}; clear(worst) }, func(pod *corev1.Pod, from Origin) {
-		seen := delivery.SightOf(pod, causes, now)
+	isLeaving, worst, ran, now := false, make(map[Origin]delivery.Sight), make(map[Origin]int32), time.Now()
+	isEarlier := func(pod *corev1.Pod) bool {
+		return w.Record.IsEarlierPod(pod.CreationTimestamp.Time) || pod.CreationTimestamp.Time.Before(traces.Since.Truncate(time.Second))
+	}
+	err := r.Each(ctx, w, func() { isLeaving, blocked = false, delivery.Sight{}; clear(worst); clear(ran) }, func(pod *corev1.Pod, from Origin) {
+		seen := delivery.SightOf(pod, traces.Causes, now)
 		isLeaving = isLeaving || seen.IsLeaving
 		switch {
 		case seen.Condition == delivery.Blocked:
 			blocked = cloned(seen)
-		case seen.Condition > worst[from].Condition && !w.Record.IsEarlierPod(pod.CreationTimestamp.Time):
+		case isEarlier(pod):
+		case seen.Condition > worst[from].Condition:
 			worst[from] = cloned(seen)
+		case !traces.Since.IsZero() && delivery.RunsSince(pod, now.Add(-traces.Soak)):
+			ran[from]++
 		}
 	})
 	if err != nil {
 		return delivery.Sight{}, err
 	}
 	seen := blocked
-	if len(worst) > 0 {
-		isPresent, err := r.Kinds.Row(w.Ref.Kind).Revisions.Present(r, ctx, w)
+	if len(worst)+len(ran) > 0 {
+		isPresent, err := r.isOfRestart(ctx, w, traces)
 		if err != nil {
 			return delivery.Sight{}, err
 		}
@@ -88,9 +93,22 @@ func (r PodReader) Sight(ctx context.Context, w *workload.Workload, causes []nam
 				seen = one
 			}
 		}
+		for from, count := range ran {
+			if isPresent(from) {
+				seen.Ran += count
+			}
+		}
 	}
 	seen.IsLeaving = isLeaving
 	return seen, nil
+}
+
+// isOfRestart returns a function that reports whether pods of an origin say something about a restart.
+func (r PodReader) isOfRestart(ctx context.Context, w *workload.Workload, traces delivery.Traces) (func(Origin) bool, error) {
+	if !traces.Since.IsZero() {
+		return r.own(ctx, w)
+	}
+	return r.Kinds.Row(w.Ref.Kind).Revisions.Present(r, ctx, w)
 }
 
 // cloned returns what was seen without the memory of the pod.

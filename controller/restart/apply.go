@@ -98,7 +98,7 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 	patch, err := newPatch(w, decision, record.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken,
 		Timestamp: timestamp, WasWhole: r.Deliveries.WasWholeAfter(w, &decision),
-		RestartedFor: restartedForAfter(w, &decision), Without: decision.Without, Evict: decide.EvictAfter(w, decision.Outcome),
+		RestartedFor: r.restartedForAfter(w, &decision), Without: decision.Without, Evict: decide.EvictAfter(w, decision.Outcome),
 	})
 	if err != nil {
 		return err
@@ -107,6 +107,9 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 	if err != nil {
 		if isUncertain(err) {
 			r.Journal.noteAttempt(w.Ref, Attempt{w.ResourceVersion, taken, view.Sequence, decision, admitted})
+			if r.TakeIn(w.Ref) || r.shows(w.Ref, taken) { // the watch was faster
+				return nil
+			}
 		}
 		return r.patchFailed(ctx, w, written, err)
 	}
@@ -117,10 +120,21 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 	return nil
 }
 
+// shows reports whether the catalog knows the record of a workload that was made at the given time.
+func (r *Restarter) shows(ref names.WorkloadRef, written time.Time) bool {
+	w := r.Catalog.Workload(ref)
+	return w != nil && w.Record.Written.Equal(written)
+}
+
 // restartedForAfter returns what the last restart of a workload was for after a decision is carried
-// out. What is recorded of another pod template is about a rollout that this one has replaced.
-func restartedForAfter(w *workload.Workload, decision *decide.Decision) []record.Restarted {
+// out, with what earlier ones brought that has not been proven. What is recorded of another pod template is about a rollout
+// that this one has replaced.
+func (r *Restarter) restartedForAfter(w *workload.Workload, decision *decide.Decision) []record.Restarted {
 	switch {
+	case decision.Outcome == decide.Restart && w.Method() == policy.ByTemplate: // of an eviction, it says what the pods lack that are left
+		with := *decision
+		with.Include(&decide.Decision{Causes: r.Deliveries.UnprovenAfter(w.Ref, decision)})
+		return with.RestartedFor()
 	case decision.Outcome == decide.Restart:
 		return decision.RestartedFor()
 	case w.Record.Trusted:

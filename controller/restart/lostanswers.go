@@ -79,19 +79,20 @@ func (j *Journal) keepAttempts(ref names.WorkloadRef, attempts []Attempt) {
 
 // takeCarriedOut returns the attempt that made the present record of a workload, and false if
 // no attempt did. It forgets the attempts as soon as they cannot succeed any more, because
-// the workload has a later version than the one they were for.
-func (j *Journal) takeCarriedOut(w *workload.Workload) (Attempt, bool) {
+// the workload has a later version than the one they were for, and reports whether it has.
+func (j *Journal) takeCarriedOut(w *workload.Workload) (a Attempt, carriedOut, isOver bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	attempts := j.Attempts[w.Ref]
 	i := slices.IndexFunc(attempts, func(a Attempt) bool { return a.written.Equal(w.Record.Written) })
-	if i >= 0 || slices.ContainsFunc(attempts, func(a Attempt) bool { return workload.IsLaterVersion(w.ResourceVersion, a.version) }) {
+	isOver = i >= 0 || slices.ContainsFunc(attempts, func(a Attempt) bool { return workload.IsLaterVersion(w.ResourceVersion, a.version) })
+	if isOver {
 		j.keepAttempts(w.Ref, nil)
 	}
 	if i < 0 {
-		return Attempt{}, false
+		return Attempt{}, false, isOver
 	}
-	return attempts[i], true
+	return attempts[i], true, true
 }
 
 // hasAttempted reports whether an attempt made the present record of a workload.
@@ -105,14 +106,28 @@ func (j *Journal) hasAttempted(w *workload.Workload) bool {
 // lost answer succeeded, look reports the write now.
 func (r *Restarter) look(ref names.WorkloadRef) (catalog.View, bool) {
 	view, found := r.Catalog.View(ref)
-	if !found {
-		return view, false
-	}
-	if a, carriedOut := r.Journal.takeCarriedOut(view.Workload); carriedOut {
-		r.Catalog.ObserveCarriedOut(ref, a.written, a.decided)
-		a.decision.Checksums = view.Workload.Record.Checksums
-		r.Applied(view.Workload, a.decision, a.admitted)
+	if found && r.takeIn(view.Workload) {
 		return r.Catalog.View(ref)
 	}
-	return view, true
+	return view, found
+}
+
+// TakeIn takes in what a workload shows of a write whose answer was lost, and reports whether that succeeded. Others wait for that,
+// so it does not wait for the next attempt.
+func (r *Restarter) TakeIn(ref names.WorkloadRef) (carriedOut bool) {
+	w := r.Catalog.Workload(ref)
+	return w != nil && r.takeIn(w)
+}
+
+func (r *Restarter) takeIn(w *workload.Workload) (carriedOut bool) {
+	a, carriedOut, isOver := r.Journal.takeCarriedOut(w)
+	switch {
+	case carriedOut:
+		r.Catalog.ObserveCarriedOut(w.Ref, a.written, a.decided)
+		a.decision.Checksums = w.Record.Checksums
+		r.Applied(w, a.decision, a.admitted)
+	case isOver:
+		r.Gate.NotCarriedOut(w.Ref)
+	}
+	return carriedOut
 }
