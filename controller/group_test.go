@@ -95,7 +95,7 @@ func TestTheHaltOfAGroupEndsWhenNoCopyHasItsContent(t *testing.T) {
 		broken := []string{failNext(), failNext()}
 		isHalted := func() bool {
 			pass(2 * halts.Period)
-			return slices.Contains(w.controller.gate.Halted(), groupOfC)
+			return slices.ContainsFunc(w.controller.gate.ActiveHalts(), func(h gate.Halt) bool { return h.Config == groupOfC })
 		}
 		for i, namespace := range []string{"b", "d", "e"} {
 			if !isHalted() {

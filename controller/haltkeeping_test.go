@@ -113,7 +113,7 @@ func (w *world) requireHalts(t *testing.T, server *objecttest.HaltServer, want .
 		}
 	}
 	for _, r := range records {
-		if r.Resumed.IsZero() {
+		if r.Resumed.IsZero() && !r.Gone {
 			recorded = append(recorded, r.ID)
 		}
 	}

@@ -109,6 +109,7 @@ func TestTheLastWordOnAWorkloadThatFailedIsThatItRunsWhoeverLeads(t *testing.T) 
 			time.Sleep(20 * time.Minute)
 		}, ends: known},
 		"the former leader restarts it": {wave: func(leader, standby *world) {
+			time.Sleep(time.Second)
 			leader.edited("a/c", "3")
 			standby.edited("a/c", "3")
 			settle(leader)

@@ -226,7 +226,7 @@ func TestARotationThatBreaksAWorkloadHaltsTheOthers(t *testing.T) {
 			other = "web-2"
 		}
 		w.rotate(other, "version-3")
-		if restarted := w.restarted(); len(restarted) != 2 || len(c.gate.Halted()) != 0 {
+		if restarted := w.restarted(); len(restarted) != 2 || len(c.gate.ActiveHalts()) != 0 {
 			t.Errorf("%q restarted after the next rotation, and %v are halted", restarted, c.gate.Halted())
 		}
 	})
@@ -258,7 +258,7 @@ func TestAHaltOfAClassOutlastsATakeover(t *testing.T) {
 		}{{"version-1", true}, {"version-2", true}, {"version-3", false}} {
 			next.show(custom.MountResource, next.mountIn("api-1", rotation.version))
 			next.controller.halts.Gate.ContentChanged(class, time.Now())
-			if isHalted := len(next.controller.gate.Halted()) > 0; isHalted != rotation.isHalted {
+			if isHalted := len(next.controller.gate.ActiveHalts()) > 0; isHalted != rotation.isHalted {
 				t.Errorf("with %s, the class is halted: %t, want %t", rotation.version, isHalted, rotation.isHalted)
 			}
 		}

@@ -199,8 +199,8 @@ func (f *realFleet) problems() (all []string) {
 	if p := slices.Collect(ledger.Progress()); len(p) > 0 {
 		all = append(all, fmt.Sprintf("fan-outs are under way: %+v", p))
 	}
-	for _, config := range ledger.Halted() {
-		all = append(all, fmt.Sprintf("%s is halted", config))
+	if n := ledger.ActiveHalts(); n != 0 {
+		all = append(all, fmt.Sprintf("%d halts are left", n))
 	}
 	for _, ref := range c.catalog.Workloads() {
 		view, _ := c.catalog.View(ref)

@@ -135,9 +135,15 @@ func (b *book) check() {
 // readsAll is a workload that reads all keys of its configs.
 func readsAll(*Halt) bool { return true }
 
-// ContentChanged drops the halts of a config whose keys have another content now. The function returns the
+// ContentChanged ends the halts of a config whose keys have another content now. The function returns the
 // present content of keys.
-func (l *Ledger) ContentChanged(config names.ConfigRef, content func(keys []string) string) []*Halt {
+func (l *Ledger) ContentChanged(config names.ConfigRef, content func(keys []string) string) (ended []*Halt) {
 	contents := l.Contents(config)
-	return l.EndHalts(config, func(halted string) bool { return content(contents[halted].Keys) != halted })
+	ended, _ = l.NoteContent(config, func(halted string) Presence {
+		if content(contents[halted].Keys) != halted {
+			return Gone
+		}
+		return Present
+	})
+	return ended
 }

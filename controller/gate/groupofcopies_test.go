@@ -285,9 +285,19 @@ func TestAContentOfAGroupThatIsGoneIsNoLongerHalted(t *testing.T) {
 		b.failBoth(r, namespace)
 	}
 	group := GroupOf(names.ConfigMap, "bundle")
-	b.EndHalts(group, func(content string) bool { return content == "another" })
+	gone := func(gone string) func(string) Presence {
+		return func(content string) Presence {
+			if content == gone {
+				return Gone
+			}
+			return Present
+		}
+	}
+	b.NoteContent(group, gone("another"))
 	b.expect(Halted, dueIn("c", "bad"))
-	b.EndHalts(group, func(content string) bool { return content == "bad" })
+	b.NoteContent(group, gone("bad"))
 	b.wakes("reader")
 	b.expect("", dueIn("c", "bad"))
+	b.NoteContent(group, gone("another"))
+	b.expect(Halted, dueIn("d", "bad"))
 }

@@ -12,7 +12,13 @@ import (
 )
 
 // Halt stops the restarts that would deliver a content of a config, because that content has broken
-// workloads.
+// workloads. While the config has another content, the halt is remembered: it holds again when the content comes back.
+//
+//	active -> gone     the config has another content, or is gone
+//	gone -> active     the content is back, and nobody has resumed the restarts
+//	any -> resumed     by a person, for good
+//	active -> over     a workload that failed runs after all, with the content
+//	gone, resumed -> forgotten   there are too many
 type Halt struct {
 	// ID is by what a person resumes the restarts. Each halt has another one, even of the same content.
 	ID     string
@@ -35,6 +41,7 @@ type Halt struct {
 	failures   int
 	namespaces map[string]struct{} // in which it failed, for a group
 	isActive   bool
+	isGone     bool // the config has another content
 	isFormer   bool // another process began it
 	line       line // those that wait for the end
 }
@@ -70,9 +77,11 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	}
 	h := l.halts.withContent(failure.Config, failure.Content)
 	switch {
-	case h == nil && !l.halts.makeRoom(failure.Config.Namespace):
+	case h != nil:
+		h.isGone = false // the workload has just got it
+	case !l.makeRoom(failure.Config):
 		return l.halts.fullOf(failure.Config.Namespace)
-	case h == nil:
+	default:
 		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content, Key: failure.Key, Evidence: failure.Evidence}
 		l.halts.add(h)
 	}
@@ -131,7 +140,7 @@ func (l *Ledger) callAll(line *line) {
 // such halt. The failures that led to it count no more.
 func (l *Ledger) Resume(config names.ConfigRef, id string, now time.Time) *Halt {
 	for _, h := range l.halts.of[config] {
-		if h.isActive && h.ID == id {
+		if h.ID == id && (h.isActive || h.isGone && h.Resumed.IsZero()) {
 			h.Resumed, h.namespaces = now, nil
 			for _, related := range l.halts.related(h) {
 				if related == h || !related.isActive {
@@ -145,9 +154,54 @@ func (l *Ledger) Resume(config names.ConfigRef, id string, now time.Time) *Halt 
 	return nil
 }
 
-// EndHalts drops the halts of a config for contents that are over, and returns those of them that were active.
-func (l *Ledger) EndHalts(config names.ConfigRef, isOver func(content string) bool) []*Halt {
-	return l.dropHalts(config, func(h *Halt) bool { return isOver(h.Content) })
+// Presence is what is known of a content.
+type Presence uint8
+
+const (
+	// Present means that the config has the content.
+	Present Presence = iota
+	// Gone means that it has another one, or is gone.
+	Gone
+	// Lost means that it had another one, and that nobody could tell if this one came back.
+	Lost
+)
+
+// NoteContent takes in which contents a config has. Halts of those that it has not hold no restart any more, and are remembered; those
+// of contents that are back hold again. It returns the halts that end or begin because of that.
+func (l *Ledger) NoteContent(config names.ConfigRef, presence func(content string) Presence) (ended, begun []*Halt) {
+	for _, h := range slices.Clone(l.halts.of[config]) {
+		wasActive, is := h.isActive, presence(h.Content)
+		isFew := !wasActive && !h.isGone && h.Resumed.IsZero() // failures that are too few for a halt
+		if h.isGone = is != Present; is == Lost || is == Gone && isFew {
+			l.halts.remove(h)
+		}
+		l.activate(h, !isFew && !h.isGone && h.Resumed.IsZero())
+		switch {
+		case wasActive && !h.isActive:
+			ended = append(ended, h)
+		case h.isActive && !wasActive:
+			begun = append(begun, h)
+		}
+	}
+	return ended, begun
+}
+
+// makeRoom reports whether a config may have another halt. It may forget others for that; see [Ledger.TakeForgotten].
+func (l *Ledger) makeRoom(config names.ConfigRef) bool {
+	if l.halts.isFull(config.Namespace) {
+		return false
+	}
+	forgotten, hasRoom := l.halts.makeRoom(config)
+	l.forgotten = append(l.forgotten, forgotten...)
+	return hasRoom
+}
+
+// TakeForgotten returns the halts that were forgotten since the last call because there were too many: their contents were gone, or
+// resumed.
+func (l *Ledger) TakeForgotten() []*Halt {
+	forgotten := l.forgotten
+	l.forgotten = nil
+	return forgotten
 }
 
 // FailedContent is a content for which a config has a halt, or failures that are too few for one. Its members are those of the
@@ -171,14 +225,9 @@ func (l *Ledger) Contents(config names.ConfigRef) map[string]FailedContent {
 // and returns those of them that were active. The function reports whether the workload still reads what is halted: if
 // it does not, that it runs says nothing. What a person has forgiven stays forgiven.
 func (l *Ledger) Recovered(workload names.WorkloadRef, config names.ConfigRef, reads func(*Halt) bool) []*Halt {
-	return l.dropHalts(config, func(h *Halt) bool {
-		return h.Resumed.IsZero() && slices.Contains(h.Failed, workload) && reads(h)
-	})
-}
-
-func (l *Ledger) dropHalts(config names.ConfigRef, isOver func(*Halt) bool) (ended []*Halt) {
+	var ended []*Halt
 	for _, h := range slices.Clone(l.halts.of[config]) {
-		if !isOver(h) {
+		if h.isGone || !h.Resumed.IsZero() || !slices.Contains(h.Failed, workload) || !reads(h) {
 			continue
 		}
 		l.halts.remove(h)
@@ -199,9 +248,9 @@ func (l *Ledger) Restore(h Halt, now time.Time) {
 	restored := l.halts.withContent(h.Config, h.Content)
 	switch {
 	case restored == nil:
-		restored = &Halt{Config: h.Config}
+		restored = &Halt{Config: h.Config, Content: h.Content}
 		l.halts.add(restored)
-	case restored.isActive || !restored.Resumed.IsZero():
+	case restored.isActive || restored.isGone || !restored.Resumed.IsZero():
 		return
 	}
 	*restored = Halt{
@@ -214,12 +263,12 @@ func (l *Ledger) Restore(h Halt, now time.Time) {
 	}
 }
 
-// HaltsOf returns the halts of a config that are active or were resumed, for the record of them. The
+// HaltsOf returns the halts of a config that are active, remembered, or were resumed, for the record of them. The
 // caller must not modify them.
 func (l *Ledger) HaltsOf(config names.ConfigRef) []*Halt {
 	var all []*Halt
 	for _, h := range l.halts.of[config] {
-		if h.isActive || !h.Resumed.IsZero() {
+		if h.isActive || h.isGone || !h.Resumed.IsZero() {
 			all = append(all, h)
 		}
 	}

@@ -67,9 +67,49 @@ func TestAHaltEndsWhenItsKeysChange(t *testing.T) {
 	b.check()
 	b.wakes("second")
 	b.restart(second)
-	if len(b.Halted()) > 0 {
-		t.Error("the halt is remembered")
+}
+
+func TestAHaltIsRememberedWhileItsContentIsGone(t *testing.T) {
+	present := func(content string) func([]string) string { return func([]string) string { return content } }
+	for name, test := range map[string]struct {
+		meanwhile func(*book, *Halt)
+		want      Reason
+	}{
+		"nothing happens":              {func(*book, *Halt) {}, Halted},
+		"the config is gone":           {func(b *book, _ *Halt) { b.ContentChanged(config("c"), present("")) }, Halted},
+		"the workload runs":            {func(b *book, h *Halt) { b.Recovered(h.Failed[0], h.Config, readsAll) }, Halted},
+		"a person resumes it":          {func(b *book, h *Halt) { b.Resume(h.Config, h.ID, b.now) }, SlowStart},
+		"another process takes over":   {func(b *book, h *Halt) { restored := *h; b.Ledger = New(b.policy, b.wake); b.Restore(restored, b.now) }, Halted},
+		"nobody could tell it is back": {func(b *book, h *Halt) { b.NoteContent(h.Config, func(string) Presence { return Lost }) }, SlowStart},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook(t, gradual(50))
+			canary := due("canary", "level")
+			b.restart(canary)
+			h := b.fail(canary, "bad", "h1")
+			b.ContentChanged(config("c"), present("good"))
+			b.expect("", due("second", "level"))
+			test.meanwhile(b, h)
+			b.check()
+			b.ContentChanged(config("c"), present("bad"))
+			b.expect(test.want, due("third", "level"))
+		})
 	}
+}
+
+func TestTheOldestHaltOfAFormerContentIsForgotten(t *testing.T) {
+	b := newBook(t, gradual(50))
+	for i := range maxHaltsOf + 1 {
+		b.now = b.now.Add(time.Minute)
+		b.Fail(&Failure{Workload: workload("a", "w"), Config: config("c"), Content: fmt.Sprint(i), Began: b.now}, fmt.Sprintf("h%d", i), b.now)
+		b.ContentChanged(config("c"), func([]string) string { return "good" })
+	}
+	if forgotten := b.TakeForgotten(); len(forgotten) != 1 || forgotten[0].ID != "h0" {
+		t.Errorf("forgotten: %+v", forgotten)
+	}
+	b.check()
+	b.ContentChanged(config("c"), func([]string) string { return "1" })
+	b.expect(Halted, due("w"))
 }
 
 func TestTheFailedWorkloadGoesFirstAfterAFix(t *testing.T) {
@@ -270,7 +310,7 @@ func TestANamespaceWithTooManyHaltsIsHeld(t *testing.T) {
 
 func TestHaltsThatWereResumedAreForgottenBeforeThereAreTooMany(t *testing.T) {
 	b := newBook(t, gradual(50))
-	for i := range 3 * maxHalts {
+	for i := range 3 * maxRemembered {
 		b.now = b.now.Add(time.Minute)
 		c := config(fmt.Sprintf("c-%d", i))
 		h := b.Fail(&Failure{Workload: workload("a", "w"), Config: c, Content: "bad", Began: b.now}, fmt.Sprintf("h%d", i), b.now)
@@ -278,7 +318,7 @@ func TestHaltsThatWereResumedAreForgottenBeforeThereAreTooMany(t *testing.T) {
 			t.Fatalf("halt %d: %+v", i, h)
 		}
 	}
-	if n := len(b.Halted()); n != maxHalts {
+	if n := len(b.Halted()); n != maxRemembered {
 		t.Errorf("%d halts are remembered", n)
 	}
 	b.check()

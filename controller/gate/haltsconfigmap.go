@@ -30,6 +30,8 @@ type HaltRecord struct {
 	Restarted bool      `json:"restarted,omitempty"`
 	Since     time.Time `json:"since"`
 	Resumed   time.Time `json:"resumed,omitzero"`
+	// Gone means that the config had another content, so that the halt held nothing. Whoever reads the record finds out anew.
+	Gone bool `json:"gone,omitempty"`
 }
 
 // ParseHaltRecords reads the halts of one entry.
@@ -73,7 +75,7 @@ func isNamed(config names.ConfigRef) bool {
 
 // Record returns the record of the halt, which shares no memory with it.
 func (h *Halt) Record() HaltRecord {
-	record := HaltRecord{ID: h.ID, Config: h.Config.String(), Content: h.Content, Key: h.Key, Since: h.Since.UTC(), Resumed: h.Resumed.UTC()}
+	record := HaltRecord{ID: h.ID, Config: h.Config.String(), Content: h.Content, Key: h.Key, Since: h.Since.UTC(), Resumed: h.Resumed.UTC(), Gone: h.isGone}
 	record.Keys = slices.Clone(h.Keys)
 	record.Pod, record.Container, record.Restarted = h.Evidence.Pod, h.Evidence.Container, h.Evidence.HasRestarted
 	for _, ref := range h.Failed {

@@ -1,6 +1,8 @@
 package gate
 
 import (
+	"iter"
+	"maps"
 	"slices"
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
@@ -10,9 +12,10 @@ import (
 const (
 	// maxFailed is how many failed workloads a halt remembers.
 	maxFailed = 3
-	// maxHalts is how many halts a namespace has at most. While it has that many that are active, all its
-	// gradual restarts are halted.
+	// maxHalts is how many active halts a namespace has at most. While it has that many, all its gradual restarts are halted.
 	maxHalts = 16
+	// maxHaltsOf is how many halts of a config are remembered, and maxRemembered how many of a namespace.
+	maxHaltsOf, maxRemembered = 16, 64
 )
 
 // halts holds the halts of all namespaces.
@@ -49,23 +52,41 @@ func (h *halts) remove(halt *Halt) {
 	}
 }
 
-// makeRoom reports whether a namespace may have another halt. It forgets that a person has resumed one,
-// the first, if there are too many otherwise.
-func (h *halts) makeRoom(namespace string) bool {
-	if len(h.in[namespace]) < maxHalts {
-		return true
+// makeRoom reports whether a config may have another halt. If there are too many otherwise, it forgets the oldest whose contents are
+// gone, or else those that a person has resumed, and returns them.
+func (h *halts) makeRoom(config names.ConfigRef) (forgotten []*Halt, hasRoom bool) {
+	for {
+		var oldest *Halt
+		switch {
+		case len(h.of[config]) >= maxHaltsOf:
+			oldest = oldestOf(slices.Values(h.of[config]))
+		case len(h.in[config.Namespace]) >= maxRemembered:
+			oldest = oldestOf(maps.Keys(h.in[config.Namespace]))
+		default:
+			return forgotten, true
+		}
+		if oldest == nil {
+			return forgotten, false
+		}
+		h.remove(oldest)
+		forgotten = append(forgotten, oldest)
 	}
-	var oldest *Halt
-	for halt := range h.in[namespace] {
-		if !halt.isActive && (oldest == nil || halt.Resumed.Before(oldest.Resumed)) {
+}
+
+// oldestOf returns the oldest halt that is not active, nil if there is none. One that was resumed comes last: it forgives failures.
+func oldestOf(all iter.Seq[*Halt]) (oldest *Halt) {
+	isLater := func(a, b *Halt) bool {
+		if a.Resumed.IsZero() != b.Resumed.IsZero() {
+			return b.Resumed.IsZero()
+		}
+		return a.Since.After(b.Since)
+	}
+	for halt := range all {
+		if !halt.isActive && (oldest == nil || isLater(oldest, halt)) {
 			oldest = halt
 		}
 	}
-	if oldest == nil {
-		return false
-	}
-	h.remove(oldest)
-	return true
+	return oldest
 }
 
 // find returns a halt that stops a restart, nil if there is none. Restarts for configs that are not
@@ -109,12 +130,12 @@ func (h *halts) fullOf(namespace string) *Halt {
 	return h.full[namespace]
 }
 
-// related returns the halts of a config that have content in common with one of them, itself included. Each reader
+// related returns the halts of a config that have present content in common with one of them, itself included. Each reader
 // may have restarted for other keys, but the same key may have broken them all.
 func (h *halts) related(halt *Halt) []*Halt {
 	var related []*Halt
 	for _, other := range h.of[halt.Config] {
-		if other == halt || !IsGroup(halt.Config) && decide.ShareKey(other.Keys, halt.Keys) {
+		if other == halt || !other.isGone && !IsGroup(halt.Config) && decide.ShareKey(other.Keys, halt.Keys) {
 			related = append(related, other)
 		}
 	}
@@ -124,7 +145,7 @@ func (h *halts) related(halt *Halt) []*Halt {
 // isForgiven reports whether a person has resumed the restarts for all the content of a failed restart since it began.
 func (h *halts) isForgiven(failure *Failure) bool {
 	return slices.ContainsFunc(h.of[failure.Config], func(halt *Halt) bool {
-		return failure.Began.Before(halt.Resumed) && (halt.Content == failure.Content || !IsGroup(failure.Config) && haveAll(halt.Keys, failure.Keys))
+		return !halt.isGone && failure.Began.Before(halt.Resumed) && (halt.Content == failure.Content || !IsGroup(failure.Config) && haveAll(halt.Keys, failure.Keys))
 	})
 }
 

@@ -72,9 +72,10 @@ type Ledger struct {
 	places   places
 	waiting  map[Reason]int // how many restarts wait for each reason
 	// underWay is how many restarts have begun and are not over.
-	underWay int
-	finished []Progress
-	unserved counts.By[string] // see [fanOut]
+	underWay  int
+	finished  []Progress
+	forgotten []*Halt           // see [Ledger.TakeForgotten]
+	unserved  counts.By[string] // see [fanOut]
 	// uncertain has since when restarts are uncertain, began when those began that are not over, and unproven until when those keep
 	// their slots that nobody follows.
 	uncertain, began, unproven map[names.WorkloadRef]time.Time

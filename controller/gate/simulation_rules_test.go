@@ -14,6 +14,7 @@ type trueHalt struct {
 	id       string
 	failures int
 	isActive bool
+	isGone   bool
 	resumed  time.Time
 	failed   []*app
 }
@@ -32,7 +33,7 @@ func (h *trueHalt) concerns(cause *Cause) bool {
 
 // isAbout reports whether the same key may have broken what both halts are about.
 func (h *trueHalt) isAbout(other *trueHalt) bool {
-	return h.config == other.config && h.concerns(&Cause{Config: other.config.ref, Keys: other.keys, IsGradual: true})
+	return h == other || h.config == other.config && !h.isGone && h.concerns(&Cause{Config: other.config.ref, Keys: other.keys, IsGradual: true})
 }
 
 func includes(all, keys []string) bool {
@@ -77,10 +78,11 @@ func (f *fleet) noteFailure(a *app, c *simConfig, keys []string, content, id str
 	}
 	h := f.halts[i]
 	for _, other := range f.halts {
-		if other.config == c && began.Before(other.resumed) && (other.content == content || includes(other.keys, keys)) {
+		if other.config == c && !other.isGone && began.Before(other.resumed) && (other.content == content || includes(other.keys, keys)) {
 			return false
 		}
 	}
+	h.isGone = false
 	if h.failures++; len(h.failed) < maxFailed && !slices.Contains(h.failed, a) {
 		h.failed = append(h.failed, a)
 	}
@@ -104,10 +106,10 @@ func (f *fleet) endHalts(c *simConfig, isOver func(*trueHalt) bool) {
 
 // forgetFailures forgets with a leader what no record has.
 func (f *fleet) forgetFailures() {
-	f.halts = slices.DeleteFunc(f.halts, func(h *trueHalt) bool { return !h.isActive && h.resumed.IsZero() })
+	f.halts = slices.DeleteFunc(f.halts, func(h *trueHalt) bool { return !h.isActive && !h.isGone && h.resumed.IsZero() })
 	for _, h := range f.halts {
-		if !h.isActive {
-			h.failures = 0
+		if h.failures = 0; h.resumed.IsZero() {
+			h.failures = f.policy.Failures + 1 // no record says how many there were
 		}
 	}
 }
@@ -123,7 +125,12 @@ func (l *leader) store() {
 }
 
 func (l *leader) noteContent(c *simConfig) {
-	l.endHalts(c, func(h *trueHalt) bool { return c.id(h.keys, nil) != h.content })
+	l.endHalts(c, func(h *trueHalt) bool {
+		isFew := !h.isActive && !h.isGone && h.resumed.IsZero()
+		h.isGone = c.id(h.keys, nil) != h.content
+		h.isActive = !isFew && !h.isGone && h.resumed.IsZero()
+		return isFew && h.isGone
+	})
 	for _, h := range l.ledger.ContentChanged(c.ref, func(keys []string) string { return c.id(keys, nil) }) {
 		l.first[c.ref], l.firstUntil[c.ref] = slices.Clone(h.Failed), l.now.Add(20*time.Second)
 		l.ledger.GoFirst(c.ref, h.Failed, l.clock().Add(20*time.Second))
@@ -138,10 +145,11 @@ func (f *fleet) resume() {
 	}
 	h := f.halts[f.random.IntN(len(f.halts))]
 	resumed := f.leader.ledger.Resume(h.config.ref, h.id, f.leader.clock())
-	if (resumed != nil) != h.isActive {
-		f.breaks("resumed %v, active %v", resumed, h.isActive)
+	isOpen := h.isActive || h.isGone && h.resumed.IsZero()
+	if (resumed != nil) != isOpen {
+		f.breaks("resumed %v, active %v, gone %v", resumed, h.isActive, h.isGone)
 	}
-	if h.isActive {
+	if isOpen {
 		f.say("resume %s", h.id)
 		for _, other := range f.halts {
 			if other.isAbout(h) && !other.isActive {
@@ -174,7 +182,9 @@ func (f *fleet) recover(a *app) {
 		a.immune[k.content] = true
 		c := a.of[k]
 		reads := func(keys []string) bool { return len(keys) == 0 || includes(a.keysOf(c), keys) }
-		f.endHalts(c, func(h *trueHalt) bool { return h.resumed.IsZero() && slices.Contains(h.failed, a) && reads(h.keys) })
+		f.endHalts(c, func(h *trueHalt) bool {
+			return !h.isGone && h.resumed.IsZero() && slices.Contains(h.failed, a) && reads(h.keys)
+		})
 		f.leader.ledger.Recovered(a.ref, c.ref, func(h *Halt) bool { return reads(h.Keys) })
 	}
 	f.leader.store()

@@ -177,7 +177,7 @@ func (h *handler) close(t *rapid.T) {
 	}
 	h.ledger.Tick(h.now.Add(time.Hour))
 	for _, config := range h.ledger.Halted() {
-		h.ledger.ContentChanged(config, func([]string) string { return "" })
+		h.ledger.NoteContent(config, func(string) Presence { return Lost })
 	}
 	if problem := h.ledger.problem(); problem != "" {
 		t.Fatal("in the end: ", problem)

@@ -3,6 +3,7 @@ package gatekeeper
 import (
 	"cmp"
 	"crypto/rand"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -72,6 +73,9 @@ func (g *Gatekeeper) Fail(failure *gate.Failure, now time.Time) *HaltNews {
 	defer g.Mu.Unlock()
 	id := NewHaltID()
 	h := g.Ledger.Fail(failure, id, now)
+	for _, forgotten := range g.Ledger.TakeForgotten() {
+		g.Log.Warn("too many halts are remembered, forgetting one of a content that is gone", "config", forgotten.Config, "halt", forgotten.ID)
+	}
 	if h == nil {
 		return nil
 	}
@@ -115,23 +119,25 @@ func (g *Gatekeeper) hasContent(config names.ConfigRef) bool {
 	return !config.Kind.IsSecret() || g.Catalog.ContentKey(config) != ""
 }
 
-// ContentChanged ends the halts of a config for keys that have changed. The workloads that the former
-// content has broken go first. The contents are compared without the lock, because that takes time.
+// ContentChanged ends the halts of a config for keys that have changed, and lets those hold again whose content is back. The workloads
+// that the former content has broken go first. The contents are compared without the lock, because that takes time.
 func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
-	if gate.IsGroup(config) {
-		g.dropGroupHalts(config)
-		return
+	if group := gate.GroupOf(config.Kind, config.Name); config == group || slices.Contains(g.FanOut.Groups, group) {
+		g.groupChanged(group)
 	}
 	contents := g.HaltedContents(config)
-	if len(contents) == 0 || g.Catalog.HasConfig(config) && !g.hasContent(config) {
+	if gate.IsGroup(config) || len(contents) == 0 || g.Catalog.HasConfig(config) && !g.hasContent(config) {
 		return // there are no halts, or the key of Secrets is not known yet
 	}
-	isOver, key := make(map[string]bool), g.Catalog.ContentKey(config)
+	presence, key := make(map[string]gate.Presence), g.Catalog.ContentKey(config)
 	for content, failed := range contents {
-		if failed.Key != "" && failed.Key != key { // the same content has another id now
-			isOver[content] = g.Catalog.ShowedEdit(config, failed.Keys, failed.Since)
-		} else {
-			isOver[content] = g.Catalog.ContentID(config, failed.Keys) != content
+		switch {
+		case failed.Key != "" && failed.Key != key: // the same content has another id now
+			if g.Catalog.ShowedEdit(config, failed.Keys, failed.Since) {
+				presence[content] = gate.Lost
+			}
+		case g.Catalog.ContentID(config, failed.Keys) != content:
+			presence[content] = gate.Gone
 		}
 	}
 	why := "its content has changed"
@@ -140,8 +146,10 @@ func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
 	}
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
+	ended, begun := g.Ledger.NoteContent(config, func(content string) gate.Presence { return presence[content] })
+	g.haltAgain(begun)
 	var broken []names.WorkloadRef
-	for _, h := range g.Ledger.EndHalts(config, func(content string) bool { return isOver[content] }) {
+	for _, h := range ended {
 		g.over(h, why)
 		for _, ref := range h.Failed {
 			if w := g.Catalog.Workload(ref); w != nil && slices.Contains(w.Configs(), config) {
@@ -175,21 +183,31 @@ func (g *Gatekeeper) HaltedContents(config names.ConfigRef) map[string]gate.Fail
 	return g.Ledger.Contents(config)
 }
 
-// dropGroupHalts ends the halts of a group for content that no copy has any more. Looking for the copies takes
-// time, so that happens without the lock.
-func (g *Gatekeeper) dropGroupHalts(group names.ConfigRef) {
+// groupChanged ends the halts of a group for content that no copy has any more, and lets those hold again whose content is back. Looking
+// for the copies takes time, so that happens without the lock.
+func (g *Gatekeeper) groupChanged(group names.ConfigRef) {
+	presence := make(map[string]gate.Presence)
 	for content := range g.HaltedContents(group) {
 		if !g.Catalog.IsContentOf(group.Kind, group.Name, content) {
-			g.contentGone(group, content)
+			presence[content] = gate.Gone
 		}
+	}
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	ended, begun := g.Ledger.NoteContent(group, func(content string) gate.Presence { return presence[content] })
+	g.haltAgain(begun)
+	for _, h := range ended {
+		g.over(h, "no copy has the content any more")
 	}
 }
 
-func (g *Gatekeeper) contentGone(group names.ConfigRef, gone string) {
-	g.Mu.Lock()
-	defer g.Mu.Unlock()
-	for _, h := range g.Ledger.EndHalts(group, func(content string) bool { return content == gone }) {
-		g.over(h, "no copy has the content any more")
+// haltAgain reports that halts hold again. It must be called with the lock held.
+func (g *Gatekeeper) haltAgain(begun []*gate.Halt) {
+	for _, h := range begun {
+		on, where := ReportedOn(h)
+		g.Log.Warn("restarts for a config are halted again, because a content is back that has broken workloads", "config", h.Config, "halt", h.ID, "failed", wording.WorkloadNames(h.Failed))
+		g.Notices.Note(on, corev1.EventTypeWarning, events.Halted, fmt.Sprintf("halted%s again: the content is back with which %s failed; revert the change, or resume with: %s",
+			where, wording.BrokenBy(h), gate.ResumeCommand(h.Config, h.ID)))
 	}
 }
 
