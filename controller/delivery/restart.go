@@ -308,24 +308,30 @@ func (r *Restart) note(status workload.Rollout, now time.Time) {
 }
 
 // LookAtPods judges after [AskPods], given what the pods show. Pods of an earlier template only count if they are
-// blocked or leave. That nothing happens is a failure only if a container has started, since no other one has read any
-// config. It is one, too, if what is missing says so: a key without which no container can start.
+// blocked or leave.
 func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, missing string, now time.Time) Judgement {
 	w = r.judged(w)
 	stuck, hasEnded := r.isStuck(w, policy, now)
+	isPatient := seen.Condition == Hanging && !r.gaveUp(w) && now.Sub(r.progressed) < policy.patience(w) && now.Before(r.latest(policy))
 	switch {
 	case seen.Condition == Broken:
 		return r.failed(seen.String(), seen)
 	case r.isProven(w, seen):
 		return Judgement{Verdict: Delivered}
-	case !hasEnded, seen.IsLeaving && seen.Condition != Hanging:
+	case !hasEnded, isPatient, seen.IsLeaving && seen.Condition != Hanging:
 		return r.askAgain(w, policy, now)
+	}
+	return r.lookAtDeadline(w, seen, missing, stuck)
+}
+
+// lookAtDeadline judges a restart whose time is up. That nothing happens is a failure only if a container has started, since no other
+// one has read any config. It is one, too, if what is missing says so: a key without which no container can start.
+func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuck string) Judgement {
+	switch {
 	case seen.Condition == Blocked:
 		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + seen.Reason}
 	case r.Held != "":
 		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
-	case seen.Condition == Hanging && !r.gaveUp(w) && now.Sub(r.progressed) < policy.patience(w):
-		return r.askAgain(w, policy, now)
 	case seen.Condition == Hanging:
 		return r.failed(stuck+": "+seen.String(), seen)
 	case !r.whole.IsZero():

@@ -428,11 +428,11 @@ func (l *leader) judge(a *app) {
 
 func (l *leader) end(a *app, how outcome) {
 	delete(l.current, a)
-	switch {
-	case how == delivered:
+	switch how {
+	case delivered:
 		l.ledger.Deliver(a.ref)
 		l.judged(a)
-	case how == failed:
+	case failed:
 		l.ledger.End(a.ref, time.Time{}, l.clock())
 		l.judged(a)
 	default:

@@ -129,6 +129,26 @@ func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
 	if gate.IsGroup(config) || len(contents) == 0 || g.Catalog.HasConfig(config) && !g.hasContent(config) {
 		return // there are no halts, or the key of Secrets is not known yet
 	}
+	presence, why := g.presenceOf(config, contents), "its content has changed"
+	if !g.Catalog.HasConfig(config) {
+		why = "it is gone"
+	}
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	ended, begun := g.Ledger.NoteContent(config, func(content string) gate.Presence { return presence[content] })
+	g.haltAgain(begun)
+	var broken []names.WorkloadRef
+	for _, h := range ended {
+		g.over(h, why)
+		broken = append(broken, g.readersAmong(h.Failed, config)...)
+	}
+	if len(broken) > 0 {
+		g.Ledger.GoFirst(config, broken, now.Add(firstPatience))
+	}
+}
+
+// presenceOf returns which of the halted contents a config does not have.
+func (g *Gatekeeper) presenceOf(config names.ConfigRef, contents map[string]gate.FailedContent) map[string]gate.Presence {
 	presence, key := make(map[string]gate.Presence), g.Catalog.ContentKey(config)
 	for content, failed := range contents {
 		switch {
@@ -140,26 +160,17 @@ func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
 			presence[content] = gate.Gone
 		}
 	}
-	why := "its content has changed"
-	if !g.Catalog.HasConfig(config) {
-		why = "it is gone"
-	}
-	g.Mu.Lock()
-	defer g.Mu.Unlock()
-	ended, begun := g.Ledger.NoteContent(config, func(content string) gate.Presence { return presence[content] })
-	g.haltAgain(begun)
-	var broken []names.WorkloadRef
-	for _, h := range ended {
-		g.over(h, why)
-		for _, ref := range h.Failed {
-			if w := g.Catalog.Workload(ref); w != nil && slices.Contains(w.Configs(), config) {
-				broken = append(broken, ref)
-			}
+	return presence
+}
+
+// readersAmong returns those of the workloads that read a config.
+func (g *Gatekeeper) readersAmong(workloads []names.WorkloadRef, config names.ConfigRef) (readers []names.WorkloadRef) {
+	for _, ref := range workloads {
+		if w := g.Catalog.Workload(ref); w != nil && slices.Contains(w.Configs(), config) {
+			readers = append(readers, ref)
 		}
 	}
-	if len(broken) > 0 {
-		g.Ledger.GoFirst(config, broken, now.Add(firstPatience))
-	}
+	return readers
 }
 
 // Edited makes workloads go first in the fan-outs of a config that has just been edited if an earlier content of it may have
@@ -167,10 +178,7 @@ func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
 func (g *Gatekeeper) Edited(config names.ConfigRef, now time.Time) {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	exposed := slices.DeleteFunc(g.Ledger.Exposed(config), func(ref names.WorkloadRef) bool {
-		w := g.Catalog.Workload(ref)
-		return w == nil || !slices.Contains(w.Configs(), config)
-	})
+	exposed := g.readersAmong(g.Ledger.Exposed(config), config)
 	if len(exposed) > 0 {
 		g.Ledger.GoFirst(config, exposed, now.Add(firstPatience))
 	}

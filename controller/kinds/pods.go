@@ -61,46 +61,59 @@ func (r PodReader) List(ctx context.Context, w *workload.Workload) ([]LivePod, e
 // Sight returns what a workload's pods show of its last restart. Of pods of an earlier template, and from before a restart by
 // eviction, it only reports that they are blocked or leave. If the traces say since when pods count, those of any template do.
 func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces delivery.Traces) (delivery.Sight, error) {
-	var blocked delivery.Sight
-	isLeaving, worst, ran, now := false, make(map[Origin]delivery.Sight), make(map[Origin]int32), time.Now()
-	isEarlier := func(pod *corev1.Pod) bool {
-		return w.Record.IsEarlierPod(pod.CreationTimestamp.Time) || pod.CreationTimestamp.Time.Before(traces.Since.Truncate(time.Second))
-	}
-	err := r.Each(ctx, w, func() { isLeaving, blocked = false, delivery.Sight{}; clear(worst); clear(ran) }, func(pod *corev1.Pod, from Origin) {
-		seen := delivery.SightOf(pod, traces.Causes, now)
-		isLeaving = isLeaving || seen.IsLeaving
-		switch {
-		case seen.Condition == delivery.Blocked:
-			blocked = cloned(seen)
-		case isEarlier(pod):
-		case seen.Condition > worst[from].Condition:
-			worst[from] = cloned(seen)
-		case !traces.Since.IsZero() && delivery.RunsSince(pod, now.Add(-traces.Soak)):
-			ran[from]++
+	var all sights
+	now := time.Now()
+	reset := func() { all = sights{worst: make(map[Origin]delivery.Sight), ran: make(map[Origin]int32)} }
+	reset()
+	err := r.Each(ctx, w, reset, func(pod *corev1.Pod, from Origin) {
+		isEarlier := w.Record.IsEarlierPod(pod.CreationTimestamp.Time) || pod.CreationTimestamp.Time.Before(traces.Since.Truncate(time.Second))
+		all.add(delivery.SightOf(pod, traces.Causes, now), from, isEarlier)
+		if !isEarlier && !traces.Since.IsZero() && delivery.RunsSince(pod, now.Add(-traces.Soak)) {
+			all.ran[from]++
 		}
 	})
+	if err != nil || len(all.worst)+len(all.ran) == 0 {
+		return all.blocked, err
+	}
+	isOfRestart, err := r.isOfRestart(ctx, w, traces)
 	if err != nil {
 		return delivery.Sight{}, err
 	}
-	seen := blocked
-	if len(worst)+len(ran) > 0 {
-		isPresent, err := r.isOfRestart(ctx, w, traces)
-		if err != nil {
-			return delivery.Sight{}, err
-		}
-		for from, one := range worst {
-			if one.Condition > seen.Condition && isPresent(from) {
-				seen = one
-			}
-		}
-		for from, count := range ran {
-			if isPresent(from) {
-				seen.Ran += count
-			}
+	return all.of(isOfRestart), nil
+}
+
+// sights are what pods show, by their origin.
+type sights struct {
+	blocked delivery.Sight // of any pod, and whether one leaves
+	worst   map[Origin]delivery.Sight
+	ran     map[Origin]int32
+}
+
+func (s *sights) add(seen delivery.Sight, from Origin, isEarlier bool) {
+	isLeaving := s.blocked.IsLeaving || seen.IsLeaving
+	switch {
+	case seen.Condition == delivery.Blocked:
+		s.blocked = cloned(seen)
+	case seen.Condition > s.worst[from].Condition && !isEarlier:
+		s.worst[from] = cloned(seen)
+	}
+	s.blocked.IsLeaving = isLeaving
+}
+
+// of returns what the pods of some origins show.
+func (s *sights) of(is func(Origin) bool) delivery.Sight {
+	seen := s.blocked
+	for from, one := range s.worst {
+		if one.Condition > seen.Condition && is(from) {
+			one.IsLeaving, seen = seen.IsLeaving, one
 		}
 	}
-	seen.IsLeaving = isLeaving
-	return seen, nil
+	for from, count := range s.ran {
+		if is(from) {
+			seen.Ran += count
+		}
+	}
+	return seen
 }
 
 // isOfRestart returns a function that reports whether pods of an origin say something about a restart.
