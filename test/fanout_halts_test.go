@@ -124,7 +124,7 @@ func TestARestartForTwoConfigsHaltsBothIfItFails(t *testing.T) {
 	s.endGrace(both)
 	s.awaitMetric("fan_outs", map[string]string{"state": "halted"}, 2)
 	for _, c := range []config{settings, second} {
-		s.awaitEventOn(c, "RestartsHalted", "^halted after deployment/both failed: 1 held; look with: kubectl ")
+		s.awaitEventOn(c, "RestartsHalted", "^halted after deployment/both failed, and any of 2 changes may be at fault: 1 held; look with: kubectl ")
 	}
 	s.awaitMetric("held_workloads", map[string]string{"reason": "halt"}, 2)
 	s.settle()

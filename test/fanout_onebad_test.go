@@ -101,7 +101,7 @@ func TestAnEditOfAnotherKeyDoesNotHideThatTheFirstReaderIsBroken(t *testing.T) {
 	s.edit(settings, set("other", "v2"))
 	s.awaitTimestamp(canary[0], before.restartedAt())
 	s.awaitHalted(3)
-	s.awaitEventOn(settings, "RestartsHalted", "^halted after deployment/"+canary[0].name+" failed")
+	s.awaitEventOn(settings, "RestartsHalted", "^halted after deployment/"+canary[0].name+" failed, and any of 2 changes may be at fault: ")
 	s.edit(settings, set("other", "v1"))
 	b.requireOne(20 * time.Second)
 	s.awaitHalted(3)

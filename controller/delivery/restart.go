@@ -29,8 +29,8 @@ const (
 type Policy struct {
 	// Soak is how long a complete rollout must stay complete.
 	Soak time.Duration
-	// Deadline is how long a rollout may make no progress. Containers that have started may take as long as a deadline of the
-	// workload itself says, if that is an hour at most.
+	// Deadline is how long a rollout may make no progress. Pods whose containers run may take as long as a deadline of the workload
+	// itself says, if that is an hour at most.
 	Deadline time.Duration
 }
 
@@ -312,7 +312,8 @@ func (r *Restart) note(status workload.Rollout, now time.Time) {
 func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, missing string, now time.Time) Judgement {
 	w = r.judged(w)
 	stuck, hasEnded := r.isStuck(w, policy, now)
-	isPatient := seen.Condition == Hanging && !r.gaveUp(w) && now.Sub(r.progressed) < policy.patience(w) && now.Before(r.latest(policy))
+	mayRun := seen.Condition == Hanging || seen.Condition == Fine && missing == "" && !w.Rollout.CannotCreate
+	isPatient := mayRun && !r.gaveUp(w) && now.Sub(r.progressed) < policy.patience(w) && now.Before(r.latest(policy))
 	switch {
 	case seen.Condition == Broken:
 		return r.failed(seen.String(), seen)

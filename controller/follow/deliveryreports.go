@@ -63,7 +63,9 @@ func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgeme
 	d.Metrics.Failed.WithLabelValues(string(w.Ref.Kind)).Inc()
 	command := evidence.Command(w.Ref.Namespace)
 	d.History.fail(w.Ref, restart.id, reason, command, time.Now())
-	causes := wording.FailedCauses(restart.Decision)
+	blamed := restart.Decision
+	blamed.Causes = restart.causes()
+	causes := wording.FailedCauses(blamed)
 	d.Log.Warn("restart failed", "workload", w.Ref, "after", took.String(), "reason", reason, "causes", causes)
 	if causes != "" {
 		causes = " for " + causes
@@ -75,15 +77,13 @@ func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgeme
 	d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeWarning, events.NotDelivered, failed+causes+": "+reason+look+wording.RemedyFor(w))
 	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.id, Began: restart.Began, Causes: restart.causes(), Recorded: restart.recorded}, evidence, time.Now())
 	d.Gate.Ended(w.Ref, restart.id, time.Time{}) // only now, so that nobody takes its turn before the halt
-	d.reportOnConfigs(w, restart.Decision, failed, reason+look)
-	d.reportHalts(w, halts, look)
+	d.reportOnConfigs(w, blamed, failed, reason+look)
+	d.reportHalts(w, blamed, halts, look)
 	if !counts {
 		d.Finish(w.Ref, restart)
 		return
 	}
 	d.Halted.Note()
-	blamed := restart.Decision
-	blamed.Causes = restart.causes()
 	d.followOn(w.Ref, restart, blamed, time.Now())
 }
 
@@ -120,14 +120,14 @@ func (d *Deliveries) noteRecovery(w *workload.Workload, restart *RollingRestart,
 // be those of the workload.
 func (d *Deliveries) reportOnConfigs(w *workload.Workload, decision decide.Decision, failed, reason string) {
 	for _, cause := range decision.Causes {
-		d.Notices.Note(cause.Config, corev1.EventTypeWarning, events.NotDelivered, fmt.Sprintf("%s %s for this change (%s): %s",
-			wording.WorkloadName(w.Ref), failed, wording.Edit(cause), reason))
+		d.Notices.Note(cause.Config, corev1.EventTypeWarning, events.NotDelivered, fmt.Sprintf("%s %s for this change (%s)%s: %s",
+			wording.WorkloadName(w.Ref), failed, wording.Edit(cause), wording.Doubt(decision), reason))
 	}
 }
 
 // reportHalts reports to the owners of configs that nobody else restarts for their content. The halt of a group
 // is reported on the copy that the last restart was for.
-func (d *Deliveries) reportHalts(w *workload.Workload, halts []gatekeeper.HaltNews, look string) {
+func (d *Deliveries) reportHalts(w *workload.Workload, blamed decide.Decision, halts []gatekeeper.HaltNews, look string) {
 	for _, h := range halts {
 		if !h.Begins {
 			continue
@@ -138,7 +138,7 @@ func (d *Deliveries) reportHalts(w *workload.Workload, halts []gatekeeper.HaltNe
 		}
 		d.Metrics.Halts.Inc()
 		d.Log.Warn("halted the restarts for a config", "config", h.Config, "halt", h.ID, "failed", w.Ref, "held", h.Held)
-		d.Notices.Note(h.On, corev1.EventTypeWarning, events.Halted, fmt.Sprintf("halted%s after %s failed: %d held%s; revert the change, or resume with: %s",
-			where, wording.WorkloadName(w.Ref), h.Held, look, gate.ResumeCommand(h.Config, h.ID)))
+		d.Notices.Note(h.On, corev1.EventTypeWarning, events.Halted, fmt.Sprintf("halted%s after %s failed%s: %d held%s; revert the change, or resume with: %s",
+			where, wording.WorkloadName(w.Ref), wording.Doubt(blamed), h.Held, look, gate.ResumeCommand(h.Config, h.ID)))
 	}
 }

@@ -8,7 +8,8 @@
 //   - The [Ledger] counts what the restarts of each fan-out, namespace and wave are doing, so that [Admit] compares
 //     numbers and looks at no other workload.
 //   - A place is a share of the limit, a slot a share of a slow start.
-//   - A standing is how a workload is before its restart: failed, well or unwell.
+//   - A standing is how a workload is before its restart: failed, exposed, well or unwell.
+//   - A workload is exposed to a content from just before a restart brings it until it is judged.
 //
 // # Admit
 //
@@ -23,10 +24,14 @@
 //	admitted may begin; it holds a place and its slots
 //	rolling  its pods are replaced; it holds both
 //	soaking  all its pods run, but not for long; it holds its slots, but no place
+//	unproven nobody follows it any further; it holds its slots until its deadline
 //
-// Beside these, a restart is uncertain for 30 seconds if the API server may have accepted it without saying so. It
-// keeps its place and its slots until a watch would have shown it. When a restart ends, the ledger wakes those that may
+// Beside these, a restart is uncertain if the API server may have accepted it without saying so. It keeps its place for
+// 30 seconds, and its slots until it is known what became of it. When a restart ends, the ledger wakes those that may
 // begin because of that, and no others.
+//
+// Invariant: a workload keeps the slots of a content until it is delivered, has failed, or its deadline has passed.
+// Another restart goes on with them. Nothing that others do frees them.
 //
 // # Why it is so
 //
@@ -34,15 +39,16 @@
 // would be 30 fan-outs.
 //
 // State is derived: records show which workloads run with a content, and timestamps which ones roll. Only halts are
-// remembered, because a failure leaves no trace once the broken workload is released, undone or deleted. People resume
-// a halt by its id, so that an annotation that stays on a config cannot resume a later one.
+// remembered, because a failure leaves no trace once the broken workload is released, undone or deleted, and because
+// content comes back. People resume a halt by its id, so that an annotation that stays on a config cannot resume a
+// later one.
 //
 // The slow start lets one restart begin, and then as many at a time as have proven the content. Workloads that the
-// former content broke go first: they have the least to lose, and may be the only ones that reveal the fault. The
-// others wait a minute at most to learn whether these are due. Unwell workloads go last and prove nothing.
+// former content broke, or may have, go first: they have the least to lose. The others wait a minute at most to learn
+// whether these are due. Unwell workloads go last and prove nothing.
 //
 // The soak takes no place: the limit protects the nodes and the API server, not the content's readers.
 //
 // A namespace holds no more places than are free. With 50 places, a single busy namespace uses 26. A namespace has 16
-// halts at most; beyond that, all its gradual restarts are halted.
+// active halts at most; beyond that, all its gradual restarts are halted.
 package gate

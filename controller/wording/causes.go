@@ -55,6 +55,14 @@ func FailedCauses(decision decide.Decision) string {
 	})
 }
 
+// Doubt says that any of the causes of a restart may be at fault, empty if there is one.
+func Doubt(decision decide.Decision) string {
+	if len(decision.Causes) < 2 {
+		return ""
+	}
+	return fmt.Sprintf(", and any of %d changes may be at fault", len(decision.Causes))
+}
+
 // Edit names the changed keys and, if they are known, the field managers that changed them.
 func Edit(cause decide.Cause) string {
 	if len(cause.Writers) == 0 {
