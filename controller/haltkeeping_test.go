@@ -583,7 +583,7 @@ func TestAHaltThatIsOverIsNotTakenInAgainWhileItCannotBeWritten(t *testing.T) {
 		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 {
 			t.Fatalf("the halts are %+v", halts)
 		}
-		w.controller.gate.Recovered(w.controller.catalog.Workload(objecttest.AWeb))
+		w.controller.gate.Recovered(w.controller.catalog.Workload(objecttest.AWeb), w.controller.catalog.Sequence())
 		pass(time.Minute)
 		if halts := w.controller.gate.ActiveHalts(); len(halts) != 0 {
 			t.Errorf("after the workload has recovered, the halts are %+v", halts)

@@ -31,6 +31,9 @@ func RevisionFingerprint(template *corev1.PodTemplateSpec) Fingerprint {
 // are very many workloads, and 512 bytes is a size in which Go allocates.
 type BareFingerprint [3]byte
 
+// String returns the fingerprint as 6 lower-case hexadecimal digits.
+func (f BareFingerprint) String() string { return hex.EncodeToString(f[:]) }
+
 // BareFingerprintOf returns that of a pod template, whose fingerprint without our restarts is given.
 func BareFingerprintOf(template *corev1.PodTemplateSpec, bare Fingerprint) BareFingerprint {
 	if _, isRestarted := template.Annotations[annotation.KubectlRestartAnnotation]; isRestarted {

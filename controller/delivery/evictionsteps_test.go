@@ -263,13 +263,13 @@ func TestARestartWhosePodsMayNotBeEvictedSaysNothingAboutTheContent(t *testing.T
 	s.require(t, 601, delivery.Failed, "no progress for 10m0s: it hangs")
 }
 
-func TestAnotherRecordEndsARestartByEviction(t *testing.T) {
+func TestAnotherRecordHidesARestartByEviction(t *testing.T) {
 	for name, test := range map[string]struct {
 		change func(*workload.Workload)
 		want   delivery.Verdict
 	}{
-		"another restart":           {func(w *workload.Workload) { w.Record.Evict++ }, delivery.Neutral},
-		"the record was undone":     {func(w *workload.Workload) { w.Record.Trusted = false }, delivery.Neutral},
+		"another restart":           {func(w *workload.Workload) { w.Record.Evict++ }, delivery.Away},
+		"the record was undone":     {func(w *workload.Workload) { w.Record.Trusted = false }, delivery.Away},
 		"a record without restarts": {func(w *workload.Workload) { w.Record.Evict = 0 }, delivery.Rolling},
 	} {
 		s := evictionOf(true)

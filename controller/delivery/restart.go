@@ -11,7 +11,7 @@ import (
 // Verdict is what became of a restart.
 type Verdict string
 
-// The verdicts. The last three are final.
+// The verdicts. Delivered, Failed and Neutral are final.
 const (
 	// Rolling means that the rollout is under way, or has not been complete for long enough.
 	Rolling Verdict = "rolling"
@@ -23,6 +23,8 @@ const (
 	Failed Verdict = "failed"
 	// Neutral means that the outcome says nothing about the content that the restart delivers.
 	Neutral Verdict = "neutral"
+	// Away means that there is nothing to see for now: the workload wants no pods, is paused, or is being deleted.
+	Away Verdict = "away"
 )
 
 // Policy determines how long a restart may take.
@@ -68,11 +70,14 @@ type Restart struct {
 	WasWhole bool
 
 	// Since is when the workload was exposed: with this restart, or with one before it that was not judged. HasOthers means that others
-	// have restarted the workload or changed its template since, so that only pods which started since the restart say anything.
+	// have restarted the workload or changed its template since this one, so that only pods which started since then say anything.
 	Since     time.Time
 	HasOthers bool
 
 	began      time.Time     // when the restart did
+	others     time.Time     // when that was seen first
+	hadOthers  bool          // it, or one before it that was not judged
+	nextLook   time.Time     // when the pods may be read again at the earliest, if others have changed the workload
 	progressed time.Time     // when the rollout last came further
 	whole      time.Time     // since when the rollout is complete; zero if it is not
 	wasWhole   bool          // it was complete once
@@ -81,7 +86,8 @@ type Restart struct {
 	pause      time.Duration // without progress, until the pods are read
 }
 
-// Begin returns the restart of a workload with this pod template, which began at the given time.
+// Begin returns the restart of a workload with this pod template, which began at the given time. If the workload may show what others
+// have done since, set what the restart has written.
 func Begin(w *workload.Workload, wasWhole bool, at time.Time) *Restart {
 	return &Restart{
 		Timestamp: w.Timestamp, Template: w.Template, Bare: w.Bare, Evict: w.Record.Evict, WasWhole: wasWhole,
@@ -90,7 +96,7 @@ func Begin(w *workload.Workload, wasWhole bool, at time.Time) *Restart {
 }
 
 // Continue makes the restart go on with what an earlier one of the workload was not judged for.
-func (r *Restart) Continue(earlier *Restart) { r.Since, r.HasOthers = earlier.Since, earlier.HasOthers }
+func (r *Restart) Continue(earlier *Restart) { r.Since, r.hadOthers = earlier.Since, earlier.hadOthers }
 
 // takeover is how long there may be no leader. A rollout may exceed its deadline meanwhile, and the next leader must notice.
 const takeover = time.Minute
@@ -133,15 +139,15 @@ func (r *Restart) judged(w *workload.Workload) *workload.Workload {
 func (r *Restart) Look(w *workload.Workload, policy Policy, now time.Time) Judgement {
 	w = r.judged(w)
 	if reason := r.end(w); reason != "" {
-		return Judgement{Verdict: Neutral, Reason: reason}
+		return r.away(reason, policy, now)
 	}
 	isNews := r.noteOthers(w, now)
 	r.note(w.Rollout, now)
 	switch _, isStuck := r.isStuck(w, policy, now); {
 	case isNews: // pods that crash may be gone soon
-		return Judgement{Verdict: AskPods}
+		return r.rest(r.nextLook.Sub(now))
 	case !r.whole.IsZero():
-		return r.rest(r.whole.Add(policy.Soak).Sub(now))
+		return r.rest(max(r.whole.Add(policy.Soak).Sub(now), r.nextLook.Sub(now)))
 	case r.gaveUp(w), isStuck && w.Rollout.Waits:
 		return Judgement{Verdict: AskPods}
 	case w.Rollout.Waits:
@@ -151,16 +157,34 @@ func (r *Restart) Look(w *workload.Workload, policy Policy, now time.Time) Judge
 	return r.rest(next)
 }
 
+// away judges a workload of which nothing is to be seen. It may come back until its deadline, and what it would show then counts.
+func (r *Restart) away(reason string, policy Policy, now time.Time) Judgement {
+	if wait := r.ExposedUntil(policy).Sub(now); wait > 0 && r.WasWhole {
+		return Judgement{Verdict: Away, Reason: reason, Again: wait}
+	}
+	return Judgement{Verdict: Neutral, Reason: reason}
+}
+
 // noteOthers notes whether somebody else has restarted the workload, undone the restart, or changed the pod template. The pods
 // that follow read the same configs.
 func (r *Restart) noteOthers(w *workload.Workload, now time.Time) (isNews bool) {
 	if w.Timestamp == r.Timestamp && w.Template == r.Template {
 		return false
 	}
-	r.Timestamp, r.Template, r.HasOthers = w.Timestamp, w.Template, true
+	isOurs := w.Template == r.Template && w.Record.Trusted && w.Record.WithRestart // which is about to be followed
+	r.Timestamp, r.Template = w.Timestamp, w.Template
 	r.best, r.whole, r.progressed, r.pause = progress{}, time.Time{}, now, firstAsk
+	if isOurs {
+		return false
+	}
+	if !r.HasOthers {
+		r.HasOthers, r.hadOthers, r.others = true, true, now
+	}
 	return true
 }
+
+// othersPause is how far apart the looks at the pods of a workload are that others change again and again.
+const othersPause = 5 * time.Second
 
 // Traces are what the pods of a workload may show of a restart.
 type Traces struct {
@@ -240,25 +264,30 @@ func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time
 	}
 	r.noteOthers(w, now)
 	r.note(w.Rollout, now)
-	if r.whole.IsZero() {
+	switch wait := r.whole.Add(policy.Recovery()).Sub(now); {
+	case r.whole.IsZero():
 		return Judgement{Verdict: Rolling, Again: policy.Deadline} // the status changes earlier
-	}
-	if wait := r.whole.Add(policy.Recovery()).Sub(now); wait > 0 {
+	case wait > 0:
 		return Judgement{Verdict: Rolling, Again: wait}
-	}
-	if r.HasOthers {
-		return Judgement{Verdict: AskPods}
+	case r.HasOthers && now.Sub(r.whole) >= longest:
+		return Judgement{Verdict: Neutral, Reason: undone}
+	case r.HasOthers:
+		return r.rest(r.nextLook.Sub(now))
 	}
 	return Judgement{Verdict: Delivered}
 }
 
 // LookAtPodsAfterFailure judges after [AskPods] whether the pods run after all.
-func (r *Restart) LookAtPodsAfterFailure(w *workload.Workload, policy Policy, seen Sight) Judgement {
+func (r *Restart) LookAtPodsAfterFailure(w *workload.Workload, policy Policy, seen Sight, now time.Time) Judgement {
 	if r.isProven(w, seen) {
 		return Judgement{Verdict: Delivered}
 	}
+	r.nextLook = now.Add(policy.Deadline)
 	return Judgement{Verdict: Rolling, Again: policy.Deadline}
 }
+
+// undone is why nothing follows from pods that run.
+const undone = "others have undone it: pods run that started before it"
 
 // isProven reports whether the pods that run have read the content.
 func (r *Restart) isProven(w *workload.Workload, seen Sight) bool {
@@ -336,7 +365,7 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 	case seen.Condition == Hanging:
 		return r.failed(stuck+": "+seen.String(), seen)
 	case !r.whole.IsZero():
-		return Judgement{Verdict: Neutral, Reason: "others have undone it: pods run that started before it"}
+		return Judgement{Verdict: Neutral, Reason: undone}
 	case missing != "":
 		return r.failed(stuck+": "+missing, seen)
 	case w.Rollout.CannotCreate:
@@ -360,6 +389,10 @@ func (r *Restart) askAgain(w *workload.Workload, policy Policy, now time.Time) J
 		if stalled < deadline {
 			next = min(next, deadline)
 		}
+	}
+	r.nextLook = time.Time{}
+	if r.HasOthers {
+		r.nextLook = now.Add(max(othersPause, next-stalled))
 	}
 	return Judgement{Verdict: Rolling, Again: next - stalled}
 }
@@ -401,22 +434,33 @@ func (r *Restart) isStuck(w *workload.Workload, policy Policy, now time.Time) (h
 // latest returns until when the workload is exposed at most, as far as that is known. A rollout may come further for hours. Others
 // who undo each restart, or restart the workload again and again, do not keep its slot for an hour.
 func (r *Restart) latest(policy Policy) time.Time {
+	latest := later(r.Since.Add(longest), r.began.Add(policy.Deadline)) // it may go on with what was brought long ago
 	switch {
 	case r.HasOthers:
-		return r.Since.Add(min(longest, 2*policy.Deadline))
-	case r.wasWhole || r.waits:
-		return r.Since.Add(longest)
+		return earlier(r.others.Add(2*policy.Deadline), later(latest, r.others.Add(policy.Deadline)))
+	case r.hadOthers || r.wasWhole || r.waits:
+		return latest
 	}
 	return r.progressed.Add(longest + policy.Deadline)
 }
 
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
 // ExposedUntil returns until when the workload stays exposed if nobody sees it any more.
 func (r *Restart) ExposedUntil(policy Policy) time.Time {
-	until, latest := r.progressed.Add(policy.Deadline), r.latest(policy)
-	if latest.Before(until) {
-		return latest
-	}
-	return until
+	return earlier(r.progressed.Add(policy.Deadline), r.latest(policy))
 }
 
 // patience returns how long containers that have started may take to become ready.

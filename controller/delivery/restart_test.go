@@ -135,14 +135,14 @@ func TestAWorkloadStaysExposedWhoeverRestartsIt(t *testing.T) {
 			if got, want := undone.restart.ExposedUntil(policy), at(610); !got.Equal(want) {
 				t.Errorf("exposed until %s, want %s", got, want)
 			}
-			undone.require(t, 610, delivery.Neutral, "others have undone it: pods run that started before it")
+			undone.require(t, 615, delivery.Neutral, "others have undone it: pods run that started before it")
 
 			again := changed()
 			for seconds := 100.0; seconds < 1200; seconds += 100 {
 				again.workload.Timestamp = at(seconds).Format(time.RFC3339Nano)
 				again.require(t, seconds, delivery.Rolling, "")
 			}
-			again.require(t, 1201, delivery.Neutral, "")
+			again.require(t, 1300, delivery.Neutral, "")
 		})
 	}
 }
@@ -154,9 +154,40 @@ func TestAnotherRestartGoesOnWithTheExposure(t *testing.T) {
 	s.look(2)
 	next := delivery.Begin(&s.workload, true, at(300))
 	next.Continue(s.restart)
-	if !next.HasOthers || !next.Since.Equal(noon) {
+	if next.HasOthers || !next.Since.Equal(noon) {
 		t.Errorf("%+v", next)
 	}
+	for seconds := 310.0; seconds < 1100; seconds += 100 { // as somebody undoes that, too, again and again
+		s.workload.Timestamp = at(seconds).Format(time.RFC3339Nano)
+		next.Look(&s.workload, policy, at(seconds))
+	}
+	if until, want := next.ExposedUntil(policy), at(310+1200); !until.Equal(want) {
+		t.Errorf("exposed until %s, want %s", until, want)
+	}
+}
+
+// The watch shows our next restart before its answer is there.
+func TestOurNextRestartIsNotThatOfOthers(t *testing.T) {
+	s := begin(true)
+	s.look(1)
+	s.workload.Timestamp = at(5).Format(time.RFC3339Nano)
+	s.workload.Record.Trusted, s.workload.Record.WithRestart = true, true
+	if s.look(6); s.restart.HasOthers {
+		t.Error("it is")
+	}
+}
+
+// Somebody restarts a workload by hand whose rollout has taken long.
+func TestARestartByHandIsGivenADeadlineOfItsOwn(t *testing.T) {
+	s := begin(true)
+	for step := int32(1); step <= 25; step++ {
+		s.workload.Rollout = workload.Rollout{Wanted: 30, Updated: step, Outdated: 30 - step, Available: 29, Observed: true}
+		s.require(t, 60*float64(step), delivery.Rolling, "")
+	}
+	s.workload.Template, s.condition = record.Fingerprint{1}, delivery.Hanging
+	s.require(t, 1505, delivery.Rolling, "")
+	s.require(t, 1600, delivery.Rolling, "")
+	s.require(t, 2106, delivery.Failed, "")
 }
 
 func TestARestartWhoseStatusIsThatOfBeforeIsNotDelivered(t *testing.T) {
@@ -243,8 +274,23 @@ func TestWhatSaysNothingAboutTheContentIsNeutral(t *testing.T) {
 	} {
 		s := begin(true)
 		change(&s.workload)
+		if got := s.look(1); got.Verdict != delivery.Away || got.Reason != want || got.Again != 599*time.Second {
+			t.Errorf("%+v", got)
+		}
+		s.require(t, 600, delivery.Neutral, want)
+		s = begin(false)
+		change(&s.workload)
 		s.require(t, 1, delivery.Neutral, want)
 	}
+}
+
+func TestAWorkloadThatComesBackIsJudged(t *testing.T) {
+	s := begin(true)
+	s.workload.Idle = true
+	s.look(5)
+	s.workload.Idle, s.condition, s.why = false, delivery.Broken, "CrashLoopBackOff"
+	s.require(t, 30, delivery.Rolling, "")
+	s.require(t, 45, delivery.Failed, "CrashLoopBackOff")
 }
 
 func TestAPodThatCannotRunIsWaitedForAndThenNeutral(t *testing.T) {

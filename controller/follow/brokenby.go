@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 )
 
 // longestBrokenBy is how many causes of failed restarts are kept for a workload.
@@ -35,20 +36,33 @@ func (r *RollingRestart) brokenAfter(decision *decide.Decision) []decide.Cause {
 
 // mayBeMendedBy reports whether a restart would replace what this one, or one before it, has brought and not proven.
 func (r *RollingRestart) mayBeMendedBy(decision *decide.Decision) bool {
-	return r.WasWhole && !r.HasFailed && (isUnclear(&r.Decision) || replacesAny(decision, r.Decision.Causes) || replacesAny(decision, r.unproven))
+	return r.WasWhole && !r.HasFailed && (isUnclear(&r.Decision) || replacesAny(decision, r.Decision.Causes) || replacesAny(decision, causesOf(r.unproven)))
 }
 
 // unprovenAfter returns [RollingRestart.unproven] of a restart that follows this one.
-func (r *RollingRestart) unprovenAfter(decision *decide.Decision) (left []decide.Cause) {
+func (r *RollingRestart) unprovenAfter(decision *decide.Decision) (left []gatekeeper.Brought) {
 	if r.HasFailed {
 		return nil // see brokenAfter
 	}
-	for _, cause := range slices.Concat(r.unproven, r.Decision.Causes) {
-		if cause = without(cause, decision.Causes); cause.Config.Kind != 0 {
-			left = append(left, cause)
+	for _, b := range slices.Concat(r.unproven, r.brought) {
+		cause := without(b.Cause, decision.Causes)
+		if len(cause.Keys) < len(b.Cause.Keys) {
+			b.Content = "" // which was that of all its keys
+		}
+		if b.Cause = cause; cause.Config.Kind != 0 {
+			left = append(left, b)
 		}
 	}
 	return left[max(0, len(left)-longestBrokenBy):]
+}
+
+// causesOf returns what was brought.
+func causesOf(brought []gatekeeper.Brought) []decide.Cause {
+	causes := make([]decide.Cause, 0, len(brought))
+	for i := range brought {
+		causes = append(causes, brought[i].Cause)
+	}
+	return causes
 }
 
 // without returns what a cause has that others do not bring anew, the zero value if that is nothing. If not all keys are known, it
@@ -57,8 +71,9 @@ func without(cause decide.Cause, others []decide.Cause) decide.Cause {
 	for i := range others {
 		switch other := &others[i]; {
 		case !cause.SharesKey(other):
-		case len(cause.AllKeys()) == 0 || len(other.AllKeys()) == 0:
+		case len(other.AllKeys()) == 0:
 			return decide.Cause{}
+		case len(cause.AllKeys()) == 0:
 		default:
 			cause.Keys = slices.DeleteFunc(slices.Clone(cause.Keys), func(key string) bool { return slices.Contains(other.Keys, key) })
 			if len(cause.Keys) == 0 {

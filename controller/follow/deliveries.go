@@ -101,13 +101,14 @@ func (d *Deliveries) StandingOf(w *workload.Workload, decision *decide.Decision)
 // UnprovenAfter returns what earlier restarts of a workload have brought that is still not proven once another one begins.
 func (d *Deliveries) UnprovenAfter(ref names.WorkloadRef, decision *decide.Decision) []decide.Cause {
 	if rolling := d.Of(ref); rolling != nil {
-		return rolling.unprovenAfter(decision)
+		return causesOf(rolling.unprovenAfter(decision))
 	}
 	return nil
 }
 
-// Begin follows a restart that has just been made, instead of an earlier one. The argument is the workload as it was before.
-func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, id string, now time.Time) {
+// Begin follows a restart that was made at the given time, instead of an earlier one. The argument is the workload as it was before, and
+// the timestamp is what was written to it: what it shows by now may be what others have done since.
+func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, id, timestamp string, now time.Time) {
 	decision.Checksums = nil // of which there may be very many
 	ref := former.Ref
 	w := d.Catalog.Workload(ref)
@@ -119,6 +120,8 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 		Restart: delivery.Begin(w, w.Record.WasWhole, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
 		mayMend: !w.Record.WasWhole && ranBeforeRestart(former),
 	}
+	restart.Timestamp, restart.Template, restart.Bare = timestamp, former.Template, former.Bare
+	restart.brought = d.Gate.Brought(w, decision.Causes)
 	if before := d.Of(ref); before != nil {
 		restart.brokenBy, restart.Failed = before.brokenAfter(&decision), before.Failed
 		restart.continues(before)
@@ -244,9 +247,11 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 	d.Queue.Forget(ref)
 	if again := judgement.Again; again > 0 {
 		switch now := time.Now(); {
+		case judgement.Verdict == delivery.Away:
+			d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
 		case restart.IsWhole():
 			d.Gate.Rolled(ref, restart.id)
-		case restart.Stalls(d.Policy, now) || now.Sub(restart.Began) > longestPlace:
+		case restart.Stalls(d.Policy, now) || now.Sub(restart.Since) > longestPlace:
 			d.Gate.Stalled(ref, restart.id)
 		default:
 			again = min(again, restart.UntilStall(d.Policy, now))
@@ -306,14 +311,23 @@ func (d *Deliveries) judgeByStatus(ctx context.Context, restart *RollingRestart,
 		}
 	}
 	if restart.HasFailed {
-		return restart.LookAtPodsAfterFailure(w, d.Policy, seen), nil
+		return restart.LookAtPodsAfterFailure(w, d.Policy, seen, time.Now()), nil
 	}
 	return restart.LookAtPods(w, d.Policy, seen, d.missing(w, &restart.Decision), time.Now()), nil
 }
 
 // sight reads what the pods show of a restart.
 func (d *Deliveries) sight(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Sight, error) {
+	began := time.Now()
+	defer func() { restart.NotBefore = later(restart.NotBefore, time.Now().Add(ListingShare*time.Since(began))) }()
 	return d.Pods.Sight(ctx, w, restart.Traces(d.Policy, configsOf(&restart.Decision)))
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // configsOf returns the configs that a restart is for, none if they are not all known.

@@ -2,6 +2,7 @@ package follow
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -42,7 +43,7 @@ func (d *Deliveries) report(w *workload.Workload, restart *RollingRestart, judge
 		d.Log.Info("restart is not followed any further", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason)
 		return
 	}
-	if d.Gate.Recovered(w) {
+	if d.Gate.Recovered(w, restart.recorded) {
 		d.Halted.Note()
 	}
 	switch text := fmt.Sprintf("%s after it restarted: %s", took, wording.Causes(restart.Decision)); {
@@ -75,7 +76,7 @@ func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgeme
 		failed = fmt.Sprintf("has failed, as seen %s after it restarted", took)
 	}
 	d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeWarning, events.NotDelivered, failed+causes+": "+reason+look+wording.RemedyFor(w))
-	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.id, Began: restart.Began, Causes: restart.causes(), Recorded: restart.recorded}, evidence, time.Now())
+	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.id, Began: restart.Began, Brought: slices.Concat(restart.brought, restart.unproven)}, evidence, time.Now())
 	d.Gate.Ended(w.Ref, restart.id, time.Time{}) // only now, so that nobody takes its turn before the halt
 	d.reportOnConfigs(w, blamed, failed, reason+look)
 	d.reportHalts(w, blamed, halts, look)
@@ -111,7 +112,7 @@ func (d *Deliveries) noteRecovery(w *workload.Workload, restart *RollingRestart,
 	d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.Recovered, "runs after all, although a restart failed")
 	d.History.End(w.Ref, restart.id, status.Recovered, "", time.Now())
 	d.Log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", after)
-	if d.Gate.Recovered(w) {
+	if d.Gate.Recovered(w, restart.recorded) {
 		d.Halted.Note()
 	}
 }

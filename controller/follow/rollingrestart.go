@@ -7,6 +7,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 )
 
 // RollingRestart is a restart that is being followed.
@@ -36,7 +37,9 @@ type RollingRestart struct {
 	brokenBy []decide.Cause
 	// unproven is what restarts before this one brought that has neither been proven nor failed, unless another one has replaced it
 	// since. If this one fails, any of it may be at fault.
-	unproven []decide.Cause
+	unproven []gatekeeper.Brought
+	// brought are the contents that the restart itself has brought.
+	brought []gatekeeper.Brought
 	// NotBefore is when the pods may be counted again at the earliest; see [Deliveries.judgeByPods].
 	NotBefore time.Time
 }
@@ -50,7 +53,9 @@ func (r *RollingRestart) continues(before *RollingRestart) {
 }
 
 // causes returns all that the restart may prove, or that may be at fault if it fails.
-func (r *RollingRestart) causes() []decide.Cause { return slices.Concat(r.Decision.Causes, r.unproven) }
+func (r *RollingRestart) causes() []decide.Cause {
+	return slices.Concat(r.Decision.Causes, causesOf(r.unproven))
+}
 
 // shownFailed returns when a restart failed, or when it began if the former is not known, so that it seems to have taken no time.
 func (r *RollingRestart) shownFailed() time.Time {

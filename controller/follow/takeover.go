@@ -147,7 +147,7 @@ func (d *Deliveries) FollowFailed(ref names.WorkloadRef, config names.ConfigRef,
 	}
 	decision := d.RestartedFor(w)
 	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Record.WasWhole, began), id: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed,
+		Restart: delivery.Begin(w, w.Record.WasWhole, began), id: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed, recorded: w.RecordSeen,
 		isUnexplained: true, IsUndated: !isDated,
 	}
 	d.Gate.Ended(ref, restart.id, time.Time{})
@@ -210,6 +210,7 @@ func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began
 		Restart: delivery.Begin(w, w.Record.WasWhole, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
 		IsFormer: true, mayMend: !w.OwnRecord,
 	}
+	restart.brought = d.Gate.Brought(w, decision.Causes)
 	if before := d.Of(w.Ref); before != nil {
 		restart.continues(before)
 	}

@@ -23,14 +23,17 @@ func newFirst() first {
 	return first{of: make(map[names.ConfigRef]*expected), by: make(map[names.WorkloadRef]map[names.ConfigRef]struct{})}
 }
 
-// GoFirst makes workloads go first in the fan-outs of a config. The others wait at most until the given time
-// for it to be known whether a restart of them is due.
+// GoFirst makes workloads go first in the fan-outs of a config, beside those that do already. The others, in a group those of the
+// same namespace, wait at most until the given time for it to be known whether a restart of them is due.
 func (l *Ledger) GoFirst(config names.ConfigRef, workloads []names.WorkloadRef, until time.Time) {
-	l.first.drop(config)
 	if len(workloads) == 0 {
 		return
 	}
-	e := &expected{make(map[names.WorkloadRef]struct{}, len(workloads)), until}
+	e := l.first.of[config]
+	if e == nil {
+		e = &expected{workloads: make(map[names.WorkloadRef]struct{}, len(workloads))}
+	}
+	e.until = until
 	for _, ref := range workloads {
 		e.workloads[ref] = struct{}{}
 		if l.first.by[ref] == nil {
@@ -41,9 +44,9 @@ func (l *Ledger) GoFirst(config names.ConfigRef, workloads []names.WorkloadRef, 
 	l.first.of[config] = e
 }
 
-// count returns how many workloads are expected to go first.
-func (f *first) count(config names.ConfigRef) int {
-	if e := f.of[config]; e != nil {
+// count returns how many workloads of a namespace are expected to go first for a config, or for its copy of a group.
+func (f *first) count(config names.ConfigRef, namespace string) int {
+	if e := f.of[copyOf(config, namespace)]; e != nil {
 		return len(e.workloads)
 	}
 	return 0
@@ -100,13 +103,15 @@ func (l *Ledger) passBy(ref names.WorkloadRef) {
 
 // callFanOuts calls those whose turn it may be in the fan-outs of a config.
 func (l *Ledger) callFanOuts(config names.ConfigRef) {
-	for f := range l.byConfig[config] {
-		l.callNext(f)
+	for _, of := range []names.ConfigRef{config, GroupOf(config.Kind, config.Name)} {
+		for f := range l.byConfig[of] {
+			l.callNext(f)
+		}
 	}
 }
 
-// expects reports whether a workload is expected to go first for a config.
+// expects reports whether a workload is expected to go first for a config, or for its copy of a group.
 func (f *first) expects(ref names.WorkloadRef, config names.ConfigRef) bool {
-	_, isExpected := f.by[ref][config]
+	_, isExpected := f.by[ref][copyOf(config, ref.Namespace)]
 	return isExpected
 }

@@ -24,6 +24,8 @@ type fanOut struct {
 	members int       // restarts that are due or under way
 	waiting int       // those of them that have not begun, as far as is known
 	refused int       // those of the latter that the API server has refused
+	// exposed are the workloads to which a restart has brought the content that is not judged, and that take a slot.
+	exposed map[names.WorkloadRef]struct{}
 	// unproven are those that nobody follows any further and that keep their slots.
 	unproven int
 	twice    int // those that are not known to have begun of workloads that have another one here
@@ -103,12 +105,27 @@ func (f *fanOut) count(r *restart, sign int) {
 	if f.takesSlot(r) {
 		f.slotsTaken += sign
 		p.slotsTaken += sign
+		f.expose(r, sign)
 	}
 	if r.isInTurn() && f.letsGoFirst(r, p) {
 		p.inTurn[r.standing] += sign
 	}
 	if r.phase >= called {
 		p.called += sign
+	}
+}
+
+// expose notes that the workload of a restart that takes a slot is exposed once it has begun, or is not any more.
+func (f *fanOut) expose(r *restart, sign int) {
+	switch {
+	case r.phase <= admitted:
+	case sign < 0:
+		delete(f.exposed, r.workload)
+	case f.exposed == nil:
+		f.exposed = make(map[names.WorkloadRef]struct{})
+		fallthrough
+	default:
+		f.exposed[r.workload] = struct{}{}
 	}
 }
 
@@ -180,7 +197,7 @@ func (f *fanOut) proven() int { return f.delivered + f.running }
 // tally returns what decides about another restart of a fan-out in a namespace. Restarts that were called occupy a
 // slot, so that no other takes it from them.
 func (l *Ledger) tally(id FanOut, namespace string) Tally {
-	expected := l.first.count(id.Config)
+	expected := l.first.count(id.Config, namespace)
 	if f := l.fanOuts[id]; f != nil {
 		return f.tally(f.part(namespace), expected)
 	}
@@ -206,14 +223,14 @@ func (l *Ledger) callNext(f *fanOut) {
 		l.finish(f)
 		return
 	}
-	for r := f.next(l.first.count(f.id.Config)); r != nil; r = f.next(l.first.count(f.id.Config)) {
+	for r := f.next(&l.first); r != nil; r = f.next(&l.first) {
 		l.call(r)
 	}
 }
 
 // next takes the restart whose turn it is out of its line, and returns it; nil if it is nobody's turn. The namespace
 // that has had the fewest turns comes first, so that none waits for all restarts of another one.
-func (f *fanOut) next(expected int) *restart {
+func (f *fanOut) next(first *first) *restart {
 	if f.slotsTaken >= max(1, f.proven()) {
 		return nil
 	}
@@ -223,7 +240,7 @@ func (f *fanOut) next(expected int) *restart {
 		if turn != nil && p.turns() >= fewest {
 			continue
 		}
-		if line := f.turnIn(p, expected); line != nil {
+		if line := f.turnIn(p, first.count(f.id.Config, p.namespace)); line != nil {
 			turn, fewest = line, p.turns()
 		}
 	}

@@ -18,6 +18,14 @@ func GroupOf(kind names.ConfigKind, name string) names.ConfigRef {
 // IsGroup reports whether the name is that of a group.
 func IsGroup(ref names.ConfigRef) bool { return ref.Namespace == everyNamespace }
 
+// copyOf returns the config itself, or the copy of a group in a namespace.
+func copyOf(config names.ConfigRef, namespace string) names.ConfigRef {
+	if IsGroup(config) {
+		config.Namespace = namespace
+	}
+	return config
+}
+
 // fanOuts returns the fan-outs of a cause. Copies of a config were edited at different moments, so their content
 // identifies the fan-out.
 func (c *Cause) fanOuts() []FanOut {

@@ -30,8 +30,10 @@ type Halt struct {
 	// Key is the id of the key with which Content was made, empty if it was made with none. With another key, the same
 	// content has another id.
 	Key string
-	// Failed are the first workloads that failed. If one of them runs after all, the halt ends.
-	Failed []names.WorkloadRef
+	// Failed are the first workloads that failed. If one of them runs after all, with the template with which it failed, the halt
+	// ends. Templates has these, empty if they are not known.
+	Failed    []names.WorkloadRef
+	Templates []string
 	// Evidence is what that one of them showed with which the halt began.
 	Evidence Evidence
 	// Since is when the halt began. Resumed is when a person resumed the restarts, zero if nobody did:
@@ -42,6 +44,8 @@ type Halt struct {
 	namespaces map[string]struct{} // in which it failed, for a group
 	isActive   bool
 	isGone     bool // the config has another content
+	isUnsure   bool // that was so under a former leader; until this one knows, it holds without being reported
+	ends       int  // how often its content has gone
 	isFormer   bool // another process began it
 	line       line // those that wait for the end
 }
@@ -49,8 +53,8 @@ type Halt struct {
 // IsFormer reports whether another process began the halt, which may have held restarts before this process began.
 func (h *Halt) IsFormer() bool { return h.isFormer }
 
-// IsActive reports whether the halt stops restarts.
-func (h *Halt) IsActive() bool { return h.isActive }
+// IsActive reports whether the halt stops restarts, as far as is known.
+func (h *Halt) IsActive() bool { return h.isActive && !h.isUnsure }
 
 // concerns reports whether a restart for a cause delivers content that is halted.
 func (h *Halt) concerns(cause *Cause) bool { return decide.ShareKey(h.Keys, cause.Keys) }
@@ -66,6 +70,10 @@ type Failure struct {
 	// Began is when the restart began.
 	Began    time.Time
 	Evidence Evidence
+	// IsGone means that the config has another content by now.
+	IsGone bool
+	// Template is that of the workload, without what restarts it.
+	Template string
 }
 
 // Fail notes a failed restart for one of its configs, and returns the halt that begins or goes on because
@@ -78,16 +86,15 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	h := l.halts.withContent(failure.Config, failure.Content)
 	switch {
 	case h != nil:
-		h.isGone = false // the workload has just got it
+		h.isGone, h.isUnsure = failure.IsGone, false
 	case !l.makeRoom(failure.Config):
 		return l.halts.fullOf(failure.Config.Namespace)
 	default:
 		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content, Key: failure.Key, Evidence: failure.Evidence}
 		l.halts.add(h)
 	}
-	if h.failures++; len(h.Failed) < maxFailed && !slices.Contains(h.Failed, failure.Workload) {
-		h.Failed = append(h.Failed, failure.Workload)
-	}
+	h.failures++
+	h.noteFailed(failure)
 	if IsGroup(h.Config) {
 		h.noteNamespace(failure.Workload.Namespace)
 	}
@@ -96,12 +103,38 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 		if failure.Evidence != (Evidence{}) {
 			h.Evidence = failure.Evidence
 		}
-		l.activate(h, true)
+		if h.isGone = failure.IsGone; !h.isGone {
+			l.activate(h, true)
+		}
+	}
+	if failure.IsGone && h.ID == "" {
+		l.halts.remove(h) // too few
 	}
 	if !h.isActive {
 		return nil
 	}
 	return h
+}
+
+// noteFailed notes which workload has failed, and with which template.
+func (h *Halt) noteFailed(failure *Failure) {
+	i := slices.Index(h.Failed, failure.Workload)
+	if i < 0 && len(h.Failed) < maxFailed {
+		i, h.Failed = len(h.Failed), append(h.Failed, failure.Workload)
+	}
+	if i < 0 {
+		return
+	}
+	for len(h.Templates) < len(h.Failed) {
+		h.Templates = append(h.Templates, "")
+	}
+	h.Templates[i] = failure.Template
+}
+
+// FailedWith reports whether a workload has failed with a template, or may have.
+func (h *Halt) FailedWith(ref names.WorkloadRef, template string) bool {
+	i := slices.Index(h.Failed, ref)
+	return i >= 0 && (i >= len(h.Templates) || h.Templates[i] == "" || h.Templates[i] == template)
 }
 
 func (h *Halt) noteNamespace(namespace string) {
@@ -164,6 +197,8 @@ const (
 	Gone
 	// Lost means that it had another one, and that nobody could tell if this one came back.
 	Lost
+	// Unknown means that nothing is known anew.
+	Unknown
 )
 
 // NoteContent takes in which contents a config has. Halts of those that it has not hold no restart any more, and are remembered; those
@@ -171,20 +206,30 @@ const (
 func (l *Ledger) NoteContent(config names.ConfigRef, presence func(content string) Presence) (ended, begun []*Halt) {
 	for _, h := range slices.Clone(l.halts.of[config]) {
 		wasActive, is := h.isActive, presence(h.Content)
+		if is == Unknown {
+			continue
+		}
 		isFew := !wasActive && !h.isGone && h.Resumed.IsZero() // failures that are too few for a halt
 		if h.isGone = is != Present; is == Lost || is == Gone && isFew {
 			l.halts.remove(h)
 		}
 		l.activate(h, !isFew && !h.isGone && h.Resumed.IsZero())
 		switch {
+		case h.isUnsure: // nobody was told that it holds
 		case wasActive && !h.isActive:
+			h.ends++
 			ended = append(ended, h)
 		case h.isActive && !wasActive:
 			begun = append(begun, h)
 		}
+		h.isUnsure = false
 	}
 	return ended, begun
 }
+
+// IsReportedAgain reports whether it is news that the content of the halt is gone, or is back. Whoever may write a copy of a group
+// could fill the Events of others otherwise.
+func (h *Halt) IsReportedAgain() bool { return !IsGroup(h.Config) || h.ends <= 1 }
 
 // makeRoom reports whether a config may have another halt. It may forget others for that; see [Ledger.TakeForgotten].
 func (l *Ledger) makeRoom(config names.ConfigRef) bool {
@@ -254,8 +299,8 @@ func (l *Ledger) Restore(h Halt, now time.Time) {
 		return
 	}
 	*restored = Halt{
-		ID: h.ID, Config: h.Config, Keys: h.Keys, Content: h.Content, Key: h.Key, Failed: slices.Clone(h.Failed), Evidence: h.Evidence,
-		Since: h.Since, Resumed: h.Resumed, isFormer: true,
+		ID: h.ID, Config: h.Config, Keys: h.Keys, Content: h.Content, Key: h.Key, Failed: slices.Clone(h.Failed), Templates: slices.Clone(h.Templates),
+		Evidence: h.Evidence, Since: h.Since, Resumed: h.Resumed, isFormer: true, isUnsure: h.isUnsure,
 	}
 	if h.Resumed.IsZero() {
 		restored.failures = l.policy.Failures + 1

@@ -32,6 +32,8 @@ type HaltRecord struct {
 	Resumed   time.Time `json:"resumed,omitzero"`
 	// Gone means that the config had another content, so that the halt held nothing. Whoever reads the record finds out anew.
 	Gone bool `json:"gone,omitempty"`
+	// Templates are those of the failed workloads.
+	Templates []string `json:"templates,omitempty"`
 }
 
 // ParseHaltRecords reads the halts of one entry.
@@ -51,10 +53,14 @@ func ParseHaltRecords(text string) (records []HaltRecord, err error) {
 // names cannot be read are left out.
 func (r *HaltRecord) Halt() (Halt, bool) {
 	config, ok := names.ParseConfigRef(r.Config)
-	h := Halt{ID: r.ID, Config: config, Keys: r.Keys, Content: r.Content, Key: r.Key, Since: r.Since, Resumed: r.Resumed}
-	for _, name := range r.Failed {
-		if ref, isWorkload := names.ParseWorkloadRef(name); isWorkload {
-			h.Failed = append(h.Failed, ref)
+	h := Halt{ID: r.ID, Config: config, Keys: r.Keys, Content: r.Content, Key: r.Key, Since: r.Since, Resumed: r.Resumed, isUnsure: r.Gone}
+	for i, name := range r.Failed {
+		if ref, isWorkload := names.ParseWorkloadRef(name); isWorkload && len(h.Failed) < maxFailed {
+			template := ""
+			if i < len(r.Templates) && len(r.Templates[i]) <= longestTemplate {
+				template = r.Templates[i]
+			}
+			h.Failed, h.Templates = append(h.Failed, ref), append(h.Templates, template)
 		}
 	}
 	if isNamed := len(validation.IsDNS1123Subdomain(r.Pod)) == 0 && (r.Container == "" || len(validation.IsDNS1123Label(r.Container)) == 0); isNamed {
@@ -76,13 +82,16 @@ func isNamed(config names.ConfigRef) bool {
 // Record returns the record of the halt, which shares no memory with it.
 func (h *Halt) Record() HaltRecord {
 	record := HaltRecord{ID: h.ID, Config: h.Config.String(), Content: h.Content, Key: h.Key, Since: h.Since.UTC(), Resumed: h.Resumed.UTC(), Gone: h.isGone}
-	record.Keys = slices.Clone(h.Keys)
+	record.Keys, record.Templates = slices.Clone(h.Keys), slices.Clone(h.Templates)
 	record.Pod, record.Container, record.Restarted = h.Evidence.Pod, h.Evidence.Container, h.Evidence.HasRestarted
 	for _, ref := range h.Failed {
 		record.Failed = append(record.Failed, ref.String())
 	}
 	return record
 }
+
+// longestTemplate is how many bytes name the template of a failed workload at most.
+const longestTemplate = 16
 
 // longestEntry is how many bytes the API server allows in the name of an entry of a ConfigMap.
 const longestEntry = 253

@@ -15,7 +15,7 @@ func TestARecordOfAHaltIsReadAsItWasWritten(t *testing.T) {
 	for _, ref := range []names.ConfigRef{
 		{Kind: names.ConfigMap, Namespace: "a", Name: "web-config"}, {Kind: names.Secret, Namespace: "a", Name: "b/shared.tls"}, GroupOf(names.ConfigMap, "ca-bundle"),
 	} {
-		want := Halt{ID: "k3v7x2ab", Config: ref, Keys: []string{"A"}, Content: "4d2877b176f6a31c", Key: "0f1e2d3c4b5a6978", Failed: []names.WorkloadRef{workload("a", "web")}, Since: time.Unix(9, 0).UTC()}
+		want := Halt{ID: "k3v7x2ab", Config: ref, Keys: []string{"A"}, Content: "4d2877b176f6a31c", Key: "0f1e2d3c4b5a6978", Failed: []names.WorkloadRef{workload("a", "web")}, Templates: []string{"a1b2c3"}, Since: time.Unix(9, 0).UTC()}
 		record := want.Record()
 		if got, isOne := record.Halt(); !isOne || !reflect.DeepEqual(want, got) {
 			t.Errorf("%t: %+v, want %+v", isOne, got, want)

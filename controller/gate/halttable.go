@@ -16,6 +16,8 @@ const (
 	maxHalts = 16
 	// maxHaltsOf is how many halts of a config are remembered, and maxRemembered how many of a namespace.
 	maxHaltsOf, maxRemembered = 16, 64
+	// maxHaltsInAll is how many are remembered in all: namespaces come and go.
+	maxHaltsInAll = 4000
 )
 
 // halts holds the halts of all namespaces.
@@ -26,6 +28,7 @@ type halts struct {
 	in     map[string]map[*Halt]struct{}
 	full   map[string]*Halt
 	active int
+	count  int // of all
 }
 
 func newHalts() halts {
@@ -38,11 +41,13 @@ func (h *halts) add(halt *Halt) {
 		h.in[namespace] = make(map[*Halt]struct{})
 	}
 	h.in[namespace][halt] = struct{}{}
+	h.count++
 	h.of[halt.Config] = append(h.of[halt.Config], halt)
 }
 
 func (h *halts) remove(halt *Halt) {
 	namespace := halt.Config.Namespace
+	h.count--
 	if delete(h.in[namespace], halt); len(h.in[namespace]) == 0 {
 		delete(h.in, namespace)
 	}
@@ -62,6 +67,8 @@ func (h *halts) makeRoom(config names.ConfigRef) (forgotten []*Halt, hasRoom boo
 			oldest = oldestOf(slices.Values(h.of[config]))
 		case len(h.in[config.Namespace]) >= maxRemembered:
 			oldest = oldestOf(maps.Keys(h.in[config.Namespace]))
+		case h.count >= maxHaltsInAll:
+			oldest = h.oldestOfAll()
 		default:
 			return forgotten, true
 		}
@@ -71,6 +78,18 @@ func (h *halts) makeRoom(config names.ConfigRef) (forgotten []*Halt, hasRoom boo
 		h.remove(oldest)
 		forgotten = append(forgotten, oldest)
 	}
+}
+
+func (h *halts) oldestOfAll() *Halt {
+	return oldestOf(func(yield func(*Halt) bool) {
+		for _, in := range h.in {
+			for halt := range in {
+				if !yield(halt) {
+					return
+				}
+			}
+		}
+	})
 }
 
 // oldestOf returns the oldest halt that is not active, nil if there is none. One that was resumed comes last: it forgives failures.
@@ -116,7 +135,7 @@ func (h *halts) find(causes []Cause) *Halt {
 func (h *halts) isFull(namespace string) bool {
 	active := 0
 	for halt := range h.in[namespace] {
-		if halt.isActive {
+		if halt.IsActive() {
 			active++
 		}
 	}

@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -155,19 +156,24 @@ func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 	return due
 }
 
-// continues makes a restart that begins part of the fan-outs, too, that earlier ones have left unjudged.
+// continues makes a restart that begins part of the fan-outs, too, that earlier ones have left unjudged. In that of a group, a
+// workload has one turn: restarts for other configs must not keep its slot from other namespaces.
 func (l *Ledger) continues(begun *restart, ids []FanOut) {
-	all := slices.Clone(begun.fanOuts())
-	for _, id := range ids {
-		if f := l.fanOuts[id]; f != nil && !slices.Contains(all, f) {
+	all, former := slices.Clone(begun.fanOuts()), l.members[begun.workload].current
+	hadTurn := former != nil && (former.freesSlot || former.phase == unproven)
+	for _, id := range ids[max(0, len(ids)-maxContinued):] {
+		if f := l.fanOuts[id]; f != nil && !slices.Contains(all, f) && !(hadTurn && IsGroup(id.Config)) {
 			all = append(all, f)
 		}
 	}
 	begun.gradual = l.shared(all)
-	if former := l.members[begun.workload].current; former != nil && former.standing != Unwell {
+	if former != nil && former.standing != Unwell {
 		begun.standing = min(begun.standing, Well) // what it lacks may be the fault of the content that it is exposed to
 	}
 }
+
+// maxContinued is how many fan-outs a restart goes on with at most: the last ones.
+const maxContinued = 64
 
 // shared returns fan-outs in a form that neighbors share, to save memory: mostly the readers of a config ask
 // one after the other.
@@ -231,10 +237,8 @@ func (l *Ledger) Exposed(config names.ConfigRef) (all []names.WorkloadRef) {
 	if len(l.byConfig[config]) == 0 {
 		return nil
 	}
-	for ref := range l.began {
-		if slices.ContainsFunc(l.members[ref].current.fanOuts(), func(f *fanOut) bool { return f.id.Config == config && f.takesSlot(l.members[ref].current) }) {
-			all = append(all, ref)
-		}
+	for f := range l.byConfig[config] {
+		all = slices.AppendSeq(all, maps.Keys(f.exposed))
 	}
 	return all
 }
@@ -257,7 +261,7 @@ func (l *Ledger) BeginFormer(r *Request, now time.Time) {
 // Current returns the id of the restart of a workload that is under way, and false if there is none.
 func (l *Ledger) Current(ref names.WorkloadRef) (id string, found bool) {
 	m := l.members[ref]
-	if m == nil || !m.isFollowed() {
+	if m == nil || m.current == nil {
 		return "", false
 	}
 	return m.current.id, true
@@ -272,7 +276,7 @@ func (l *Ledger) IsBeginning(ref names.WorkloadRef) bool {
 // FreePlace lets others have the place of a restart that is under way for too long, and its slot in the fan-out of
 // a group.
 func (l *Ledger) FreePlace(ref names.WorkloadRef) {
-	if m := l.members[ref]; m == nil || m.current == nil || !m.current.takesPlace {
+	if m := l.members[ref]; m == nil || m.current == nil || m.current.freesSlot {
 		return
 	}
 	l.change(ref, func(m *member) { m.current.takesPlace, m.current.freesSlot = false, true })
@@ -406,7 +410,7 @@ func (l *Ledger) Rolled(ref names.WorkloadRef) {
 
 // Deliver notes that a restart is over, and was delivered.
 func (l *Ledger) Deliver(ref names.WorkloadRef) {
-	if m := l.members[ref]; m == nil || !m.isFollowed() {
+	if m := l.members[ref]; m == nil || m.current == nil {
 		return
 	}
 	l.change(ref, func(m *member) {
@@ -425,7 +429,8 @@ func (l *Ledger) Deliver(ref names.WorkloadRef) {
 // End notes that a restart is over, and was not delivered. If it failed, see [Ledger.Fail]. If it was not judged, it keeps its slots
 // until the given time: nothing that people or other writers do may let the next one begin.
 func (l *Ledger) End(ref names.WorkloadRef, until, now time.Time) {
-	if m := l.members[ref]; m == nil || !m.isFollowed() {
+	m := l.members[ref]
+	if m == nil || m.current == nil || until.After(now) && m.current.phase == unproven {
 		return
 	}
 	l.change(ref, func(m *member) {

@@ -31,40 +31,89 @@ type HaltNews struct {
 	Begins bool
 }
 
-// FailedRestart is a restart that failed, and what it was for.
+// FailedRestart is a restart that failed, and what it has brought.
 type FailedRestart struct {
-	ID       string // by which the gate knows it
-	Began    time.Time
-	Causes   []decide.Cause
-	Recorded names.Sequence // the moment of its record
+	ID      string // by which the gate knows it
+	Began   time.Time
+	Brought []Brought
+}
+
+// Brought is a content that a restart has brought.
+type Brought struct {
+	Cause decide.Cause
+	// Keys, Content and Key are those of the halt that would follow. The content is empty if it is not known, and OfGroup, that of the
+	// whole copy, if the config has no copies.
+	Keys                  []string
+	Content, Key, OfGroup string
+	recorded              names.Sequence // the moment of the record of the restart
+}
+
+// Brought returns what a restart has brought that was just made. Later, the configs may have other contents.
+func (g *Gatekeeper) Brought(w *workload.Workload, causes []decide.Cause) []Brought {
+	all := make([]Brought, 0, len(causes))
+	for i := range causes {
+		b := Brought{Cause: causes[i], recorded: w.RecordSeen}
+		g.identify(&b, w)
+		all = append(all, b)
+	}
+	return all
+}
+
+// identify completes what a restart has brought to a workload, if the config still has it.
+func (g *Gatekeeper) identify(b *Brought, w *workload.Workload) {
+	cause, keys := &b.Cause, haltedKeys(&b.Cause)
+	isPresent := !g.Catalog.MissedEdit(w, cause.Config) && !g.Catalog.EditedSince(cause.Config, cause.AllKeys(), b.recorded) && // which comes last, like the next
+		(len(keys) > 0 || !g.Catalog.ShowedEditTo(w, cause.Config, b.recorded)) // the whole content would be halted
+	if isPresent {
+		b.Keys, b.Key, b.Content = keys, g.Catalog.ContentKey(cause.Config), g.Catalog.ContentID(cause.Config, keys)
+		b.OfGroup = g.inGroup(gate.Cause{Config: cause.Config, IsGradual: true}).Content
+	}
 }
 
 // Halt notes a restart that failed, and returns the halts that begin or go on because of that, and whether
-// the failure counts at all: only configs count whose restarts are gradual, and whose content is still what the
-// restart delivered.
+// the failure counts at all: only configs count whose restarts are gradual. What a config does not contain any more is remembered.
 func (g *Gatekeeper) Halt(w *workload.Workload, restart *FailedRestart, seen gate.Evidence, now time.Time) (halts []HaltNews, counts bool) {
-	for i := range restart.Causes {
-		cause := &restart.Causes[i]
-		failure, isDelivered := g.failureOf(w, restart, cause)
-		if !isDelivered {
-			continue
+	type content struct {
+		config names.ConfigRef
+		id     string
+	}
+	failed := make(map[content]bool) // each content counts once, whatever its keys
+	fail := func(failure gate.Failure, on names.ConfigRef) {
+		c := content{failure.Config, failure.Content}
+		if c.id == "" || failed[c] {
+			return
 		}
-		failure.Began, failure.Evidence, counts = restart.Began, seen, true
-		if local := g.Fail(failure, now); local != nil {
-			local.On = cause.Config
-			halts = append(halts, *local)
-		}
-		c := g.inGroup(gate.Cause{Config: cause.Config, IsGradual: true})
-		if !gate.IsGroup(c.Group) {
-			continue
-		}
-		ofGroup := &gate.Failure{Workload: w.Ref, Config: c.Group, Content: c.Content, Began: restart.Began}
-		if h := g.Fail(ofGroup, now); h != nil {
-			h.On = cause.Config
+		failed[c], failure.IsGone = true, g.isGone(failure.Config, failure.Keys, failure.Content)
+		if h := g.Fail(&failure, now); h != nil {
+			h.On = on
 			halts = append(halts, *h)
 		}
 	}
+	for i := range restart.Brought {
+		b := restart.Brought[i]
+		g.identify(&b, w) // other keys of a Secret may have been edited since
+		config, isPart := b.Cause.Config, false
+		g.ofCurrent(w.Ref, restart.ID, func() { isPart = g.Ledger.IsPartOf(w.Ref, config) })
+		if !isPart || b.Content == "" {
+			continue
+		}
+		counts = true
+		failure := gate.Failure{
+			Workload: w.Ref, Config: config, Keys: b.Keys, Content: b.Content, Key: b.Key, Began: restart.Began, Evidence: seen, Template: w.Bare.String(),
+		}
+		fail(failure, config)
+		failure.Config, failure.Keys, failure.Content, failure.Key, failure.Evidence = gate.GroupOf(config.Kind, config.Name), nil, b.OfGroup, "", gate.Evidence{}
+		fail(failure, config)
+	}
 	return halts, counts
+}
+
+// isGone reports whether a config has another content by now.
+func (g *Gatekeeper) isGone(config names.ConfigRef, keys []string, content string) bool {
+	if gate.IsGroup(config) {
+		return !g.Catalog.IsContentOf(config.Kind, config.Name, content)
+	}
+	return g.Catalog.ContentID(config, keys) != content
 }
 
 // Fail notes a failure, and returns the halt that follows; nil if there is none.
@@ -80,18 +129,6 @@ func (g *Gatekeeper) Fail(failure *gate.Failure, now time.Time) *HaltNews {
 		return nil
 	}
 	return &HaltNews{ID: h.ID, Config: h.Config, Held: g.Ledger.Due(h.Config), Begins: h.ID == id}
-}
-
-// failureOf describes what failed, and reports whether the restart was part of a gradual fan-out of the config,
-// which still has the content that was delivered.
-func (g *Gatekeeper) failureOf(w *workload.Workload, restart *FailedRestart, cause *decide.Cause) (failure *gate.Failure, isDelivered bool) {
-	keys := haltedKeys(cause)
-	content := g.Catalog.ContentID(cause.Config, keys)
-	g.ofCurrent(w.Ref, restart.ID, func() { isDelivered = g.Ledger.IsPartOf(w.Ref, cause.Config) })
-	isDelivered = isDelivered && content != "" && !g.Catalog.MissedEdit(w, cause.Config) &&
-		!g.Catalog.EditedSince(cause.Config, cause.AllKeys(), restart.Recorded) && // which comes last, like the next
-		(len(keys) > 0 || !g.Catalog.ShowedEditTo(w, cause.Config, restart.Recorded)) // the whole content would be halted
-	return &gate.Failure{Workload: w.Ref, Config: cause.Config, Keys: keys, Content: content, Key: g.Catalog.ContentKey(cause.Config)}, isDelivered
 }
 
 // haltedKeys returns the keys for which a cause halts restarts; none means all. The keys of Secrets are
@@ -122,8 +159,11 @@ func (g *Gatekeeper) hasContent(config names.ConfigRef) bool {
 // ContentChanged ends the halts of a config for keys that have changed, and lets those hold again whose content is back. The workloads
 // that the former content has broken go first. The contents are compared without the lock, because that takes time.
 func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
-	if group := gate.GroupOf(config.Kind, config.Name); config == group || slices.Contains(g.FanOut.Groups, group) {
+	switch group := gate.GroupOf(config.Kind, config.Name); {
+	case config == group:
 		g.groupChanged(group)
+	case slices.Contains(g.FanOut.Groups, group):
+		g.copyChanged(config, group)
 	}
 	contents := g.HaltedContents(config)
 	if gate.IsGroup(config) || len(contents) == 0 || g.Catalog.HasConfig(config) && !g.hasContent(config) {
@@ -177,11 +217,12 @@ func (g *Gatekeeper) readersAmong(workloads []names.WorkloadRef, config names.Co
 // broken them: they have the least to lose, and the others wait until it is known whether a restart of them is due.
 func (g *Gatekeeper) Edited(config names.ConfigRef, now time.Time) {
 	g.Mu.Lock()
+	exposed := append(g.Ledger.Exposed(config), g.Ledger.Exposed(gate.GroupOf(config.Kind, config.Name))...)
+	g.Mu.Unlock()
+	exposed = g.readersAmong(exposed, config)
+	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	exposed := g.readersAmong(g.Ledger.Exposed(config), config)
-	if len(exposed) > 0 {
-		g.Ledger.GoFirst(config, exposed, now.Add(firstPatience))
-	}
+	g.Ledger.GoFirst(config, exposed, now.Add(firstPatience))
 }
 
 // HaltedContents returns the contents for which a config has halts, or failures.
@@ -191,8 +232,8 @@ func (g *Gatekeeper) HaltedContents(config names.ConfigRef) map[string]gate.Fail
 	return g.Ledger.Contents(config)
 }
 
-// groupChanged ends the halts of a group for content that no copy has any more, and lets those hold again whose content is back. Looking
-// for the copies takes time, so that happens without the lock.
+// groupChanged ends the halts of a group for content that no copy has any more. Looking for the copies takes time, so that happens without
+// the lock, and not at each edit of a copy.
 func (g *Gatekeeper) groupChanged(group names.ConfigRef) {
 	presence := make(map[string]gate.Presence)
 	for content := range g.HaltedContents(group) {
@@ -200,18 +241,45 @@ func (g *Gatekeeper) groupChanged(group names.ConfigRef) {
 			presence[content] = gate.Gone
 		}
 	}
+	g.noteGroup(group, func(content string) gate.Presence { return presence[content] })
+}
+
+// copyChanged lets a halt of a group hold again whose content a copy has got.
+func (g *Gatekeeper) copyChanged(config, group names.ConfigRef) {
+	contents := g.HaltedContents(group)
+	if len(contents) == 0 {
+		return
+	}
+	present := g.Catalog.ContentID(config, nil)
+	if _, isHalted := contents[present]; !isHalted {
+		return
+	}
+	g.noteGroup(group, func(content string) gate.Presence {
+		if content == present {
+			return gate.Present
+		}
+		return gate.Unknown
+	})
+}
+
+func (g *Gatekeeper) noteGroup(group names.ConfigRef, presence func(content string) gate.Presence) {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	ended, begun := g.Ledger.NoteContent(group, func(content string) gate.Presence { return presence[content] })
+	ended, begun := g.Ledger.NoteContent(group, presence)
 	g.haltAgain(begun)
 	for _, h := range ended {
-		g.over(h, "no copy has the content any more")
+		if h.IsReportedAgain() {
+			g.over(h, "no copy has the content any more")
+		}
 	}
 }
 
 // haltAgain reports that halts hold again. It must be called with the lock held.
 func (g *Gatekeeper) haltAgain(begun []*gate.Halt) {
 	for _, h := range begun {
+		if !h.IsReportedAgain() {
+			continue
+		}
 		on, where := ReportedOn(h)
 		g.Log.Warn("restarts for a config are halted again, because a content is back that has broken workloads", "config", h.Config, "halt", h.ID, "failed", wording.WorkloadNames(h.Failed))
 		g.Notices.Note(on, corev1.EventTypeWarning, events.Halted, fmt.Sprintf("halted%s again: the content is back with which %s failed; revert the change, or resume with: %s",
@@ -219,14 +287,16 @@ func (g *Gatekeeper) haltAgain(begun []*gate.Halt) {
 	}
 }
 
-// Recovered ends the halts of configs because a workload that failed runs with them after all, and reports whether there was one.
-func (g *Gatekeeper) Recovered(w *workload.Workload) (hasEnded bool) {
+// Recovered ends the halts of configs because a workload that failed runs with them after all, and reports whether there was one. What
+// it runs was recorded at the given moment, and its template must be the one that failed: another one may run with anything.
+func (g *Gatekeeper) Recovered(w *workload.Workload, recorded names.Sequence) (hasEnded bool) {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
 	for _, config := range w.Configs() {
 		for _, halted := range []names.ConfigRef{config, gate.GroupOf(config.Kind, config.Name)} {
 			reads := func(h *gate.Halt) bool { // other copies of a group may have other content than this one by now
-				return w.Selects(config, h.Keys) && (halted == config || h.Content == g.Catalog.ContentID(config, nil))
+				return w.Selects(config, h.Keys) && (halted == config || h.Content == g.Catalog.ContentID(config, nil)) &&
+					h.FailedWith(w.Ref, w.Bare.String()) && !g.Catalog.EditedSince(config, h.Keys, recorded)
 			}
 			for _, h := range g.Ledger.Recovered(w.Ref, halted, reads) {
 				g.over(h, recovery(w.Ref, halted))

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -297,7 +298,10 @@ func (k *Keeper) WriteTo(data, written map[string]string) (hasChanged bool) {
 	for _, records := range inTurns(k.Gate.Records()) {
 		text, err := json.Marshal(records)
 		name := gate.EntryOf(records[0].Config)
-		if room -= len(name) + len(text); err != nil || room < 0 {
+		if room -= len(name) + len(text); room < 0 && areGone(records) {
+			break // as are those that follow
+		}
+		if err != nil || room < 0 {
 			k.Log.Error("no room for a halt in the ConfigMap, keeping it in memory only", "config", records[0].Config, "error", err)
 			break
 		}
@@ -326,19 +330,27 @@ func (k *Keeper) WriteTo(data, written map[string]string) (hasChanged bool) {
 const haltsRoom = 900 * 1024
 
 // inTurns orders halts so that the first ones of all namespaces come first, then the second ones, and so on:
-// no namespace can take the room of others.
+// no namespace can take the room of others. Those of contents that are all gone come last.
 func inTurns(halts [][]gate.HaltRecord) [][]gate.HaltRecord {
-	var turns fairqueue.RoundRobin[[]gate.HaltRecord]
-	for _, records := range halts {
-		_, rest, _ := strings.Cut(records[0].Config, "/")
-		namespace, _, _ := strings.Cut(rest, "/")
-		turns.Add(namespace, records)
-	}
 	sorted := make([][]gate.HaltRecord, 0, len(halts))
-	for turns.Len() > 0 {
-		sorted = append(sorted, turns.Next())
+	for _, gone := range []bool{false, true} {
+		var turns fairqueue.RoundRobin[[]gate.HaltRecord]
+		for _, records := range halts {
+			_, rest, _ := strings.Cut(records[0].Config, "/")
+			if namespace, _, _ := strings.Cut(rest, "/"); areGone(records) == gone {
+				turns.Add(namespace, records)
+			}
+		}
+		for turns.Len() > 0 {
+			sorted = append(sorted, turns.Next())
+		}
 	}
 	return sorted
+}
+
+// areGone reports whether halts of a config hold nothing, because it has other content.
+func areGone(records []gate.HaltRecord) bool {
+	return !slices.ContainsFunc(records, func(r gate.HaltRecord) bool { return !r.Gone })
 }
 
 // keeps reports whether the halts of a config are for this process to keep.

@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -27,6 +28,8 @@ type Attempt struct {
 	written  time.Time
 	decided  names.Sequence
 	decision decide.Decision
+	// timestamp is that of the pod template after the write.
+	timestamp string
 	// admitted is what the gate admitted, nil if the write was no restart.
 	admitted *gate.Request
 }
@@ -48,6 +51,9 @@ func isUncertain(err error) bool {
 	var operation *net.OpError
 	if errors.As(err, &operation) && operation.Op == "dial" {
 		return false
+	}
+	if apierrors.IsInternalError(err) && strings.Contains(err.Error(), "webhook") {
+		return false // an admission webhook comes before the write
 	}
 	var status apierrors.APIStatus
 	return !apiclient.IsAnswered(err) || errors.As(err, &status) && status.Status().Code >= http.StatusInternalServerError
@@ -95,6 +101,13 @@ func (j *Journal) takeCarriedOut(w *workload.Workload) (a Attempt, carriedOut, i
 	return attempts[i], true, true
 }
 
+// HasAttempts reports whether it is not known of a write to a workload whether it was carried out.
+func (j *Journal) HasAttempts(ref names.WorkloadRef) bool {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return len(j.Attempts[ref]) > 0
+}
+
 // hasAttempted reports whether an attempt made the present record of a workload.
 func (j *Journal) hasAttempted(w *workload.Workload) bool {
 	j.mu.Lock()
@@ -125,7 +138,7 @@ func (r *Restarter) takeIn(w *workload.Workload) (carriedOut bool) {
 	case carriedOut:
 		r.Catalog.ObserveCarriedOut(w.Ref, a.written, a.decided)
 		a.decision.Checksums = w.Record.Checksums
-		r.Applied(w, a.decision, a.admitted)
+		r.Applied(w, a.decision, a.admitted, a.timestamp, a.written)
 	case isOver:
 		r.Gate.NotCarriedOut(w.Ref)
 	}

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -218,8 +217,10 @@ func (r *Restarter) attempt(ctx context.Context, workload names.WorkloadRef) {
 	if err := r.Handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.Failed(workload, err)
 		if !errors.Is(err, failures.ErrNotMarked) { // otherwise what the gate has answered stands
-			// An internal error is that of an admission webhook, so nothing was written.
-			r.Gate.Failed(workload, !r.isIgnored(err), isUncertain(err) && !apierrors.IsInternalError(err), failures.IsPermanent(err) && !r.Backlogs.IsHeld(workload), time.Now())
+			r.Gate.Failed(workload, !r.isIgnored(err), isUncertain(err), failures.IsPermanent(err) && !r.Backlogs.IsHeld(workload), time.Now())
+			if !r.Journal.HasAttempts(workload) { // it is known already
+				r.Gate.NotCarriedOut(workload)
+			}
 		}
 		r.Backlogs.NoteRetry(workload, r.Queue.Retry(workload, failures.Of(err)))
 	} else if !r.Backlogs.HasFailed(workload) { // one that only waits for its turn is refused again
