@@ -125,6 +125,7 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 	if before := d.Of(ref); before != nil {
 		restart.brokenBy, restart.Failed = before.brokenAfter(&decision), before.Failed
 		restart.continues(before)
+		d.Gate.BroughtAgain(w, restart.unproven)
 		restart.mayMend = restart.mayMend || before.mayMend
 	}
 	d.History.Begin(ref, id, wording.CauseNote(decision), now)
@@ -245,18 +246,8 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 		return
 	}
 	d.Queue.Forget(ref)
-	if again := judgement.Again; again > 0 {
-		switch now := time.Now(); {
-		case judgement.Verdict == delivery.Away:
-			d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
-		case restart.IsWhole():
-			d.Gate.Rolled(ref, restart.id)
-		case restart.Stalls(d.Policy, now) || now.Sub(restart.Since) > longestPlace:
-			d.Gate.Stalled(ref, restart.id)
-		default:
-			again = min(again, restart.UntilStall(d.Policy, now))
-		}
-		d.Queue.AddAfter(ref, again)
+	if judgement.Again > 0 {
+		d.Queue.AddAfter(ref, d.goOn(ref, restart, judgement))
 		return
 	}
 	if restart.HasFailed {
@@ -265,6 +256,21 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 		return
 	}
 	d.report(w, restart, judgement)
+}
+
+// goOn tells the gate how a restart is that is not over, and returns after how long to look again.
+func (d *Deliveries) goOn(ref names.WorkloadRef, restart *RollingRestart, judgement delivery.Judgement) (again time.Duration) {
+	switch now := time.Now(); {
+	case judgement.Verdict == delivery.Away:
+		d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
+	case restart.IsWhole():
+		d.Gate.Rolled(ref, restart.id)
+	case restart.Stalls(d.Policy, now) || now.Sub(restart.Since) > longestPlace:
+		d.Gate.Stalled(ref, restart.id)
+	default:
+		return min(judgement.Again, restart.UntilStall(d.Policy, now))
+	}
+	return judgement.Again
 }
 
 // KnowsEnough reports whether this process can judge a restart of a former leader, which may have seen it fail: it has read the

@@ -277,6 +277,39 @@ func TestAContentOfAGroupIsHaltedWhereItBrokeAWorkloadAndAfterTwoNamespacesEvery
 	b.wakes("reader")
 }
 
+// The owner of a workload edits other configs of his, again and again.
+func TestANamespaceKeepsNoSlotOfAGroupByOtherRestarts(t *testing.T) {
+	for name, test := range map[string]struct {
+		gradual bool
+		stalls  bool
+		every   time.Duration
+	}{
+		"before each deadline":             {true, false, 9 * time.Minute},
+		"after it has stalled":             {true, true, 10 * time.Minute},
+		"with restarts that take no place": {false, true, 10 * time.Minute},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook(t, Policy{Gradual: test.gradual, Limit: 10, Deadline: 10 * time.Minute})
+			hostile, other := dueIn("a", "new"), dueIn("b", "new")
+			b.restart(hostile)
+			b.expect(SlowStart, other)
+			for i := range 8 {
+				own := &Request{Workload: hostile.Workload, ID: fmt.Sprint(i), Standing: Well, Continues: b.ExposedTo(hostile.Workload)}
+				own.Causes = []Cause{{Config: config("own"), Moments: []names.Sequence{1}}}
+				b.now = b.now.Add(test.every)
+				b.restart(own)
+				if test.stalls {
+					b.FreePlace(hostile.Workload)
+				}
+				b.Tick(b.now)
+				b.check()
+			}
+			b.wakes("reader")
+			b.restart(other)
+		})
+	}
+}
+
 func TestAContentOfAGroupThatIsGoneIsNoLongerHalted(t *testing.T) {
 	b := newBook(t, gradual(10))
 	for _, namespace := range []string{"a", "b"} {

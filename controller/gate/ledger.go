@@ -77,10 +77,10 @@ type Ledger struct {
 	finished  []Progress
 	forgotten []*Halt           // see [Ledger.TakeForgotten]
 	unserved  counts.By[string] // see [fanOut]
-	// uncertain has since when restarts are uncertain, began when those began that are not over, and unproven until when those keep
-	// their slots that nobody follows.
-	uncertain, began, unproven map[names.WorkloadRef]time.Time
-	recent                     *[]*fanOut // see shared
+	// uncertain has since when restarts are uncertain, began when those began that are not over, firstBegan when the first one did that
+	// they go on with, and unproven until when those keep their slots that nobody follows.
+	uncertain, began, firstBegan, unproven map[names.WorkloadRef]time.Time
+	recent                                 *[]*fanOut // see shared
 }
 
 // New returns a ledger without restarts. It calls wake with each workload that waited and should ask
@@ -100,7 +100,9 @@ func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
 		uncertain: make(map[names.WorkloadRef]time.Time),
 		began:     make(map[names.WorkloadRef]time.Time),
 		unproven:  make(map[names.WorkloadRef]time.Time),
-		unserved:  make(counts.By[string]),
+
+		firstBegan: make(map[names.WorkloadRef]time.Time),
+		unserved:   make(counts.By[string]),
 	}
 }
 
@@ -209,6 +211,9 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 		}
 		unserve(begun, m.current, due)
 		delete(l.unproven, r.Workload)
+		if _, goesOn := l.firstBegan[r.Workload]; !goesOn || len(r.Continues) == 0 {
+			l.firstBegan[r.Workload] = now
+		}
 		l.began[r.Workload] = now
 		m.current = begun
 		m.current.phase = rolling
@@ -219,6 +224,7 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 func (l *Ledger) endCurrent(ref names.WorkloadRef, m *member) {
 	m.current = nil
 	delete(l.began, ref)
+	delete(l.firstBegan, ref)
 	delete(l.unproven, ref)
 }
 
@@ -447,6 +453,8 @@ const (
 	uncertainPlace = 30 * time.Second
 	// uncertainSlots is for how long it keeps its slots if nothing shows what became of it. No server works on a request for so long.
 	uncertainSlots = time.Hour
+	// longestInGroup is for how long a workload keeps its place, and its slot in the fan-out of a group.
+	longestInGroup = time.Hour
 )
 
 // Tick ends what has taken its time: the places and slots of uncertain restarts, the slots of those that are not judged, and the
@@ -460,6 +468,11 @@ func (l *Ledger) Tick(now time.Time) {
 			l.change(ref, func(m *member) {
 				m.uncertain.takesPlace, m.uncertain.freesSlot = now.Sub(since) < uncertainPlace, now.Sub(since) >= l.policy.Deadline
 			})
+		}
+	}
+	for ref, since := range l.firstBegan {
+		if now.Sub(since) >= longestInGroup {
+			l.FreePlace(ref) // whatever other restarts of its owner go on with it
 		}
 	}
 	for ref, until := range l.unproven {

@@ -59,6 +59,14 @@ func (g *Gatekeeper) Brought(w *workload.Workload, causes []decide.Cause) []Brou
 	return all
 }
 
+// BroughtAgain takes in that a later restart has brought contents, too, that an earlier one has.
+func (g *Gatekeeper) BroughtAgain(w *workload.Workload, contents []Brought) {
+	for i := range contents {
+		contents[i].recorded = w.RecordSeen
+		g.identify(&contents[i], w)
+	}
+}
+
 // identify completes what a restart has brought to a workload, if the config still has it.
 func (g *Gatekeeper) identify(b *Brought, w *workload.Workload) {
 	cause, keys := &b.Cause, haltedKeys(&b.Cause)

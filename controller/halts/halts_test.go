@@ -94,6 +94,27 @@ func TestNamespacesWithManyHaltsLeaveRoomForTheOthers(t *testing.T) {
 	}
 }
 
+// Nobody forgets the halts of namespaces that are gone.
+func TestHaltsOfFormerContentsLeaveRoomForTheOthers(t *testing.T) {
+	k, halt := halting(t)
+	for i := range 400 {
+		for j := range 16 {
+			halt(fmt.Sprintf("former-%03d", i), fmt.Sprintf("%s-%d", strings.Repeat("x", 100), j))
+		}
+	}
+	for _, config := range k.Gate.Halted() {
+		k.Gate.ContentChanged(config, time.Now())
+	}
+	halt("zoo", "web")
+	data := map[string]string{}
+	if k.WriteTo(data, make(map[string]string)); data["configmap.zoo.web"] == "" {
+		t.Error("the only active halt is not written")
+	}
+	if n := len(k.Gate.Halted()); n > 4001 {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
 func TestTheHoldOfEverythingIsLoggedOnceAndSoIsItsEnd(t *testing.T) {
 	k, _ := halting(t)
 	var log strings.Builder
