@@ -2,7 +2,9 @@
 // but Events, and only the process that leads follows.
 //
 //	none ----> rolling       begun, or found at a takeover
-//	rolling -> forgotten     delivered, inconclusive, or made longer ago than can be followed
+//	rolling -> rolling       another restart goes on with what the former one was not judged for
+//	rolling -> away -> rolling  the workload wants no pods for a while; the gate keeps its slot
+//	rolling -> forgotten     delivered, inconclusive at the deadline, or made longer ago than can be followed
 //	rolling -> failed        followed on if a recovery would end a halt
 //	failed --> mended        its pods run after all, or another restart was delivered
 //

@@ -5,7 +5,8 @@
 //     a minute has passed in which that was not possible.
 //   - Readers that run with the content before their turn are counted once for each fan-out, when a restart has to
 //     wait for its slow start.
-//   - A halt is active, resumed by a person, or over: the content is replaced, or a workload that failed runs after
-//     all. A resumed halt is kept, because it forgives failures of restarts from before. A halt that is lost costs one
-//     more broken workload.
+//   - A failure counts for each content as it was brought. If the config has another one by then, the halt is
+//     remembered; see [gate.Halt]. It ends only if a workload that failed runs its content, with its template.
+//   - A resumed halt is kept, because it forgives failures of restarts from before. A halt that is lost costs one more
+//     broken workload.
 package gatekeeper

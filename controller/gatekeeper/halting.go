@@ -131,7 +131,7 @@ func (g *Gatekeeper) Fail(failure *gate.Failure, now time.Time) *HaltNews {
 	id := NewHaltID()
 	h := g.Ledger.Fail(failure, id, now)
 	for _, forgotten := range g.Ledger.TakeForgotten() {
-		g.Log.Warn("too many halts are remembered, forgetting one of a content that is gone", "config", forgotten.Config, "halt", forgotten.ID)
+		g.Log.Warn("forgot a halt, because there are too many", "config", forgotten.Config, "halt", forgotten.ID)
 	}
 	if h == nil {
 		return nil
@@ -289,7 +289,7 @@ func (g *Gatekeeper) haltAgain(begun []*gate.Halt) {
 			continue
 		}
 		on, where := ReportedOn(h)
-		g.Log.Warn("restarts for a config are halted again, because a content is back that has broken workloads", "config", h.Config, "halt", h.ID, "failed", wording.WorkloadNames(h.Failed))
+		g.Log.Warn("restarts for a config are halted again", "config", h.Config, "halt", h.ID, "failed", wording.WorkloadNames(h.Failed))
 		g.Notices.Note(on, corev1.EventTypeWarning, events.Halted, fmt.Sprintf("halted%s again: the content is back with which %s failed; revert the change, or resume with: %s",
 			where, wording.BrokenBy(h), gate.ResumeCommand(h.Config, h.ID)))
 	}
