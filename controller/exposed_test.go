@@ -405,3 +405,89 @@ func TestATakeoverReportsNoEndOfAHaltOfAFormerContent(t *testing.T) {
 		}
 	})
 }
+
+// runsAnew shows pods of the first reader that started just now, and run.
+func (p *pair) runsAnew() {
+	now := metav1.Now()
+	p.pods = map[string][]corev1.Pod{"a/": {}}
+	for i := range 3 {
+		p.pods["a/"] = append(p.pods["a/"], corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprint(i), Namespace: "a", UID: types.UID(fmt.Sprint(i)), CreationTimestamp: now, OwnerReferences: []metav1.OwnerReference{{UID: "rs-" + p.deployments[p.first].UID, Controller: new(true)}}},
+			Status:     corev1.PodStatus{Phase: corev1.PodRunning, Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: now}}},
+		})
+	}
+}
+
+func TestAHaltEndsWhenTheBrokenWorkloadRunsAsBefore(t *testing.T) {
+	for name, play := range map[string]func(p *pair){
+		"a bad release is taken back": func(p *pair) {
+			p.edit("a/c", "good")
+			time.Sleep(5 * time.Second)
+			was := p.deployments[p.first].Spec.Template.Spec.Containers[0].Command
+			release := func(command []string) func(*appsv1.Deployment) {
+				return func(d *appsv1.Deployment) {
+					d.Generation++
+					d.Spec.Template.Spec.Containers[0].Command = command
+				}
+			}
+			p.changed(p.first, release([]string{"bad"}))
+			p.fails(p.t, p.first)
+			settle(p.world)
+			p.requireHalted(1)
+			p.pass(time.Minute)
+			p.changed(p.first, release(was))
+		},
+		"a restart is brought back that was undone": func(p *pair) {
+			p.edit("a/c", "good")
+			p.fails(p.t, p.first)
+			restarted := p.deployments[p.first].Spec.Template.Annotations
+			p.undo()
+			settle(p.world)
+			p.pass(time.Minute)
+			p.requireHalted(1)
+			p.changed(p.first, func(d *appsv1.Deployment) { d.Generation, d.Spec.Template.Annotations = d.Generation+1, restarted })
+		},
+		"it was scaled to zero": func(p *pair) {
+			p.edit("a/c", "good")
+			p.fails(p.t, p.first)
+			p.changed(p.first, func(d *appsv1.Deployment) {
+				d.Spec.Replicas = new(int32)
+				d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation}
+			})
+			p.pass(time.Minute)
+			p.requireHalted(1)
+			p.changed(p.first, func(d *appsv1.Deployment) { d.Generation++ })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			withPair(t, func(p *pair) {
+				play(p)
+				p.changed(p.first, wholeStatus)
+				p.runsAnew()
+				p.pass(time.Hour)
+				if halts := p.controller.gate.ActiveHalts(); len(halts) > 0 {
+					p.t.Errorf("it goes on: %+v", halts)
+				}
+			})
+		})
+	}
+}
+
+// With the default limit of the budget, each restart begins as late as the deadline of the last one.
+func TestAWriterThatUndoesEachRestartStopsNoFanOut(t *testing.T) {
+	withPair(t, func(p *pair) {
+		p.controller.restarter.BackoffLimit = 10 * time.Minute
+		p.edit("a/c", "good")
+		p.runsAnew() // and never again
+		for range 6 * 60 * 3 {
+			if slices.Contains(p.restarted(), p.first) {
+				p.undo()
+			}
+			p.pass(10 * time.Second)
+			if slices.Contains(p.restarted(), p.other) {
+				return
+			}
+		}
+		p.t.Errorf("%s has waited for hours", p.other)
+	})
+}

@@ -4,6 +4,7 @@
 //	rolling ---> delivered   complete for the soak time
 //	rolling ---> failed      its pods do not run, and all ran before
 //	rolling ---> neutral     at its deadline, or nobody can see how it ends; it says nothing about the content
+//	rolling ---> away        nothing is to be seen for now; what it shows until its deadline counts
 //	rolling ---> rolling     others restart the workload, undo the restart or change the template: pods since then count
 //	rolling ---> ask         the pods must be read; then one of the others
 //

@@ -23,7 +23,7 @@ const (
 	Failed Verdict = "failed"
 	// Neutral means that the outcome says nothing about the content that the restart delivers.
 	Neutral Verdict = "neutral"
-	// Away means that there is nothing to see for now: the workload wants no pods, is paused, or is being deleted.
+	// Away means that there is nothing to see for now: the workload wants no pods, is paused or being deleted, or has another record.
 	Away Verdict = "away"
 )
 
@@ -74,16 +74,16 @@ type Restart struct {
 	Since     time.Time
 	HasOthers bool
 
-	began      time.Time     // when the restart did
-	others     time.Time     // when that was seen first
-	hadOthers  bool          // it, or one before it that was not judged
-	nextLook   time.Time     // when the pods may be read again at the earliest, if others have changed the workload
-	progressed time.Time     // when the rollout last came further
-	whole      time.Time     // since when the rollout is complete; zero if it is not
-	wasWhole   bool          // it was complete once
-	waits      bool          // for a person or a metric, as its controller says
-	best       progress      // the furthest that the rollout has come
-	pause      time.Duration // without progress, until the pods are read
+	began      time.Time              // when the restart did
+	others     time.Time              // when others were first seen to change the workload, since this restart or one before it that was not judged
+	failedBare record.BareFingerprint // the template with which it failed
+	nextLook   time.Time              // when the pods may be read again at the earliest, if others have changed the workload
+	progressed time.Time              // when the rollout last came further
+	whole      time.Time              // since when the rollout is complete; zero if it is not
+	wasWhole   bool                   // it was complete once
+	waits      bool                   // for a person or a metric, as its controller says
+	best       progress               // the furthest that the rollout has come
+	pause      time.Duration          // without progress, until the pods are read
 }
 
 // Begin returns the restart of a workload with this pod template, which began at the given time. If the workload may show what others
@@ -96,7 +96,7 @@ func Begin(w *workload.Workload, wasWhole bool, at time.Time) *Restart {
 }
 
 // Continue makes the restart go on with what an earlier one of the workload was not judged for.
-func (r *Restart) Continue(earlier *Restart) { r.Since, r.hadOthers = earlier.Since, earlier.hadOthers }
+func (r *Restart) Continue(earlier *Restart) { r.Since, r.others = earlier.Since, earlier.others }
 
 // takeover is how long there may be no leader. A rollout may exceed its deadline meanwhile, and the next leader must notice.
 const takeover = time.Minute
@@ -177,8 +177,8 @@ func (r *Restart) noteOthers(w *workload.Workload, now time.Time) (isNews bool) 
 	if isOurs {
 		return false
 	}
-	if !r.HasOthers {
-		r.HasOthers, r.hadOthers, r.others = true, true, now
+	if r.HasOthers = true; r.others.IsZero() {
+		r.others = now
 	}
 	return true
 }
@@ -251,16 +251,27 @@ func (p Policy) Recovery() time.Duration { return max(p.Soak, recoverySoak) }
 // after all. Pods that crash again and again run for a while in between.
 const recoverySoak = 30 * time.Second
 
+// Fail notes that the restart has failed, with this template.
+func (r *Restart) Fail(w *workload.Workload) { r.failedBare = w.Bare }
+
+// Templates names the template that was restarted, and the one with which it failed if that is another.
+func (r *Restart) Templates() string {
+	if r.failedBare == r.Bare {
+		return r.Bare.String()
+	}
+	return r.Bare.String() + "+" + r.failedBare.String()
+}
+
 // LookAfterFailure judges whether the pods run after all, given the status after a restart that failed. That they run with another
 // template says nothing about the content.
 func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time.Time) Judgement {
 	w = r.judged(w)
-	reason := r.end(w)
-	if reason == "" && w.Bare != r.Bare {
-		reason = "its pod template has changed since"
-	}
-	if reason != "" {
+	switch reason := r.end(w); {
+	case reason != "" && r.Evict > 0:
 		return Judgement{Verdict: Neutral, Reason: reason}
+	case reason != "", w.Bare != r.Bare && w.Bare != r.failedBare: // it may come back
+		r.whole = time.Time{}
+		return Judgement{Verdict: Rolling, Again: policy.Deadline}
 	}
 	r.noteOthers(w, now)
 	r.note(w.Rollout, now)
@@ -351,6 +362,9 @@ func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, mi
 	case !hasEnded, isPatient, seen.IsLeaving && seen.Condition != Hanging:
 		return r.askAgain(w, policy, now)
 	}
+	if !r.gaveUp(w) && now.Sub(r.progressed) < policy.Deadline { // it came further, but has had its time
+		return Judgement{Verdict: Neutral, Reason: stuck}
+	}
 	return r.lookAtDeadline(w, seen, missing, stuck)
 }
 
@@ -434,11 +448,11 @@ func (r *Restart) isStuck(w *workload.Workload, policy Policy, now time.Time) (h
 // latest returns until when the workload is exposed at most, as far as that is known. A rollout may come further for hours. Others
 // who undo each restart, or restart the workload again and again, do not keep its slot for an hour.
 func (r *Restart) latest(policy Policy) time.Time {
-	latest := later(r.Since.Add(longest), r.began.Add(policy.Deadline)) // it may go on with what was brought long ago
+	latest := r.Since.Add(longest)
 	switch {
-	case r.HasOthers:
+	case !r.others.IsZero():
 		return earlier(r.others.Add(2*policy.Deadline), later(latest, r.others.Add(policy.Deadline)))
-	case r.hadOthers || r.wasWhole || r.waits:
+	case r.wasWhole || r.waits:
 		return latest
 	}
 	return r.progressed.Add(longest + policy.Deadline)

@@ -161,7 +161,7 @@ func TestAnotherRestartGoesOnWithTheExposure(t *testing.T) {
 		s.workload.Timestamp = at(seconds).Format(time.RFC3339Nano)
 		next.Look(&s.workload, policy, at(seconds))
 	}
-	if until, want := next.ExposedUntil(policy), at(310+1200); !until.Equal(want) {
+	if until, want := next.ExposedUntil(policy), at(2+1200); !until.Equal(want) {
 		t.Errorf("exposed until %s, want %s", until, want)
 	}
 }
@@ -174,6 +174,22 @@ func TestOurNextRestartIsNotThatOfOthers(t *testing.T) {
 	s.workload.Record.Trusted, s.workload.Record.WithRestart = true, true
 	if s.look(6); s.restart.HasOthers {
 		t.Error("it is")
+	}
+}
+
+// It comes further all the time, but others have changed its template.
+func TestARolloutThatComesFurtherIsNoFailureWhenItsTimeIsUp(t *testing.T) {
+	s := begin(true)
+	s.look(1)
+	s.workload.Template, s.condition = record.Fingerprint{1}, delivery.Hanging
+	for step := int32(1); ; step++ {
+		s.workload.Rollout = workload.Rollout{Wanted: 60, Updated: step, Outdated: 60 - step, Available: 59, Observed: true}
+		s.look(60 * float64(step))
+		if got := s.look(60*float64(step) + 20); got.Verdict == delivery.Neutral {
+			break
+		} else if got.Verdict != delivery.Rolling || step > 30 {
+			t.Fatalf("after %d minutes: %+v", step, got)
+		}
 	}
 }
 

@@ -106,9 +106,16 @@ func (d *Deliveries) UnprovenAfter(ref names.WorkloadRef, decision *decide.Decis
 	return nil
 }
 
-// Begin follows a restart that was made at the given time, instead of an earlier one. The argument is the workload as it was before, and
-// the timestamp is what was written to it: what it shows by now may be what others have done since.
-func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, id, timestamp string, now time.Time) {
+// Made is a restart that was made: what was written to the workload, which may show by now what others have done since.
+type Made struct {
+	At        time.Time
+	Timestamp string // of the pod template
+	WasWhole  bool   // all pods ran before
+}
+
+// Begin follows a restart that has just been made, instead of an earlier one. The argument is the workload as it was before.
+func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, id string, made Made) {
+	now := made.At
 	decision.Checksums = nil // of which there may be very many
 	ref := former.Ref
 	w := d.Catalog.Workload(ref)
@@ -117,10 +124,10 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 		return
 	}
 	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Record.WasWhole, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
+		Restart: delivery.Begin(w, made.WasWhole, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
 		mayMend: !w.Record.WasWhole && ranBeforeRestart(former),
 	}
-	restart.Timestamp, restart.Template, restart.Bare = timestamp, former.Template, former.Bare
+	restart.Timestamp, restart.Template, restart.Bare = made.Timestamp, former.Template, former.Bare
 	restart.brought = d.Gate.Brought(w, decision.Causes)
 	if before := d.Of(ref); before != nil {
 		restart.brokenBy, restart.Failed = before.brokenAfter(&decision), before.Failed
@@ -148,6 +155,9 @@ func (d *Deliveries) Observe(ref names.WorkloadRef) {
 
 // Forget stops following the restart of a workload that is gone or no longer opted in.
 func (d *Deliveries) Forget(ref names.WorkloadRef) {
+	if restart := d.Of(ref); restart != nil {
+		d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
+	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.Rolling, ref)
@@ -260,12 +270,16 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 
 // goOn tells the gate how a restart is that is not over, and returns after how long to look again.
 func (d *Deliveries) goOn(ref names.WorkloadRef, restart *RollingRestart, judgement delivery.Judgement) (again time.Duration) {
+	isBack := restart.isAway && judgement.Verdict != delivery.Away
+	if restart.isAway = judgement.Verdict == delivery.Away; isBack {
+		d.Gate.Seen(ref, restart.id)
+	}
 	switch now := time.Now(); {
-	case judgement.Verdict == delivery.Away:
+	case restart.isAway:
 		d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
 	case restart.IsWhole():
 		d.Gate.Rolled(ref, restart.id)
-	case restart.Stalls(d.Policy, now) || now.Sub(restart.Since) > longestPlace:
+	case restart.Stalls(d.Policy, now):
 		d.Gate.Stalled(ref, restart.id)
 	default:
 		return min(judgement.Again, restart.UntilStall(d.Policy, now))
@@ -284,9 +298,6 @@ func (d *Deliveries) KnowsEnough(restart *RollingRestart) bool {
 	d.mu.Unlock()
 	return isLate || !slices.ContainsFunc(configsOf(&restart.Decision), func(config names.ConfigRef) bool { return !d.Gate.KnowsContent(config) })
 }
-
-// longestPlace is how long a restart keeps others from beginning, whatever its progress.
-const longestPlace = time.Hour
 
 // judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
 // again, only the status can end it, by showing that all pods run.

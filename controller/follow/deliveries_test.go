@@ -60,7 +60,7 @@ func followWeb(d *follow.Deliveries, rollout workload.Rollout) {
 	w := workload.Workload{Object: workload.Object{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Selector: "app=web", Timestamp: time.Now().UTC().Format(time.RFC3339Nano), Rollout: rollout}}
 	w.Record.WasWhole = true
 	d.Catalog.ObserveWorkload(w)
-	d.Begin(&w, decide.Decision{Outcome: decide.Restart}, "", w.Timestamp, time.Now())
+	d.Begin(&w, decide.Decision{Outcome: decide.Restart}, "", follow.Made{At: time.Now(), Timestamp: w.Timestamp, WasWhole: true})
 }
 
 func TestARestartWhosePodsCannotBeReadIsJudgedByItsStatus(t *testing.T) {

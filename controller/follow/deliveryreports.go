@@ -64,6 +64,7 @@ func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgeme
 	d.Metrics.Failed.WithLabelValues(string(w.Ref.Kind)).Inc()
 	command := evidence.Command(w.Ref.Namespace)
 	d.History.fail(w.Ref, restart.id, reason, command, time.Now())
+	restart.Fail(w)
 	blamed := restart.Decision
 	blamed.Causes = restart.causes()
 	causes := wording.FailedCauses(blamed)
@@ -76,7 +77,7 @@ func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgeme
 		failed = fmt.Sprintf("has failed, as seen %s after it restarted", took)
 	}
 	d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeWarning, events.NotDelivered, failed+causes+": "+reason+look+wording.RemedyFor(w))
-	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.id, Began: restart.Began, Brought: slices.Concat(restart.brought, restart.unproven)}, evidence, time.Now())
+	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.id, Began: restart.Began, Templates: restart.Templates(), Brought: slices.Concat(restart.brought, restart.unproven)}, evidence, time.Now())
 	d.Gate.Ended(w.Ref, restart.id, time.Time{}) // only now, so that nobody takes its turn before the halt
 	d.reportOnConfigs(w, blamed, failed, reason+look)
 	d.reportHalts(w, blamed, halts, look)

@@ -38,9 +38,11 @@ type RollingRestart struct {
 	// unproven is what restarts before this one brought that has neither been proven nor failed, unless another one has replaced it
 	// since. If this one fails, any of it may be at fault.
 	unproven []gatekeeper.Brought
+	// isAway means that nothing was to be seen of the workload at the last look.
+	isAway bool
 	// brought are the contents that the restart itself has brought.
 	brought []gatekeeper.Brought
-	// NotBefore is when the pods may be counted again at the earliest; see [Deliveries.judgeByPods].
+	// NotBefore is when to look again at the earliest, because reading the pods takes long.
 	NotBefore time.Time
 }
 

@@ -6,8 +6,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-// first holds, for configs whose halted content was replaced, the workloads that the former content has
-// broken. It is not known yet whether a restart of them is due, and nobody else restarts for the config
+// first holds, for configs that were edited, the workloads that an earlier content has broken, or may have. It is not known yet whether a restart of them is due, and nobody else restarts for the config
 // until it is, because they show best whether the present content is right.
 type first struct {
 	of map[names.ConfigRef]*expected

@@ -9,7 +9,7 @@
 //     numbers and looks at no other workload.
 //   - A place is a share of the limit, a slot a share of a slow start.
 //   - A standing is how a workload is before its restart: failed, exposed, well or unwell.
-//   - A workload is exposed to a content from just before a restart brings it until it is judged.
+//   - A workload is exposed to a content that a restart has brought until it is judged, or its deadline has passed.
 //
 // # Admit
 //
@@ -24,14 +24,14 @@
 //	admitted may begin; it holds a place and its slots
 //	rolling  its pods are replaced; it holds both
 //	soaking  all its pods run, but not for long; it holds its slots, but no place
-//	unproven nobody follows it any further; it holds its slots until its deadline
+//	unproven nothing of it is to be seen for now, or nobody follows it; it holds its slots until its deadline
 //
 // Beside these, a restart is uncertain if the API server may have accepted it without saying so. It keeps its place for
-// 30 seconds, and its slots until it is known what became of it. When a restart ends, the ledger wakes those that may
+// 30 seconds, and its slots until it is known what became of it, for an hour at most. When a restart ends, the ledger wakes those that may
 // begin because of that, and no others.
 //
 // Invariant: a workload keeps the slots of a content until it is delivered, has failed, or its deadline has passed.
-// Another restart goes on with them. Nothing that others do frees them.
+// Another restart goes on with them. Nothing that others do frees them, but a group frees what takes too long.
 //
 // # Why it is so
 //

@@ -26,7 +26,7 @@ type fanOut struct {
 	refused int       // those of the latter that the API server has refused
 	// exposed are the workloads to which a restart has brought the content that is not judged, and that take a slot.
 	exposed map[names.WorkloadRef]struct{}
-	// unproven are those that nobody follows any further and that keep their slots.
+	// unproven are those of which nothing is to be seen and that keep their slots.
 	unproven int
 	twice    int // those that are not known to have begun of workloads that have another one here
 	// delivered is how many restarts have proven the content. running is how many other workloads ran
@@ -117,16 +117,17 @@ func (f *fanOut) count(r *restart, sign int) {
 
 // expose notes that the workload of a restart that takes a slot is exposed once it has begun, or is not any more.
 func (f *fanOut) expose(r *restart, sign int) {
-	switch {
-	case r.phase <= admitted:
-	case sign < 0:
-		delete(f.exposed, r.workload)
-	case f.exposed == nil:
-		f.exposed = make(map[names.WorkloadRef]struct{})
-		fallthrough
-	default:
-		f.exposed[r.workload] = struct{}{}
+	if r.phase <= admitted {
+		return
 	}
+	if sign < 0 {
+		delete(f.exposed, r.workload)
+		return
+	}
+	if f.exposed == nil {
+		f.exposed = make(map[names.WorkloadRef]struct{})
+	}
+	f.exposed[r.workload] = struct{}{}
 }
 
 // leaveOut notes that a workload has no restart in the fan-out any more, and did not get the content.

@@ -3,6 +3,7 @@ package gate
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -14,11 +15,14 @@ import (
 // Halt stops the restarts that would deliver a content of a config, because that content has broken
 // workloads. While the config has another content, the halt is remembered: it holds again when the content comes back.
 //
-//	active -> gone     the config has another content, or is gone
-//	gone -> active     the content is back, and nobody has resumed the restarts
-//	any -> resumed     by a person, for good
-//	active -> over     a workload that failed runs after all, with the content
-//	gone, resumed -> forgotten   there are too many
+//	few -> active        enough restarts have failed
+//	few -> forgotten     the content is gone
+//	active -> gone       the config has another content, or is gone
+//	gone -> active       the content is back, and nobody has resumed the restarts
+//	any -> resumed       by a person
+//	resumed -> active    a later restart has failed; the halt gets another id
+//	active -> over       a workload that failed runs after all, with the content and the template
+//	gone, resumed -> forgotten   there are too many, or nobody could tell that the content is back
 type Halt struct {
 	// ID is by what a person resumes the restarts. Each halt has another one, even of the same content.
 	ID     string
@@ -72,12 +76,12 @@ type Failure struct {
 	Evidence Evidence
 	// IsGone means that the config has another content by now.
 	IsGone bool
-	// Template is that of the workload, without what restarts it.
+	// Template is that of the workload, without what restarts it: the one that was restarted, and the present one if that is another.
 	Template string
 }
 
 // Fail notes a failed restart for one of its configs, and returns the halt that begins or goes on because
-// of that; nil if there is none, because too few restarts failed or a person has forgiven the failure.
+// of that; nil if there is none, because too few restarts failed, a person has forgiven the failure, or the content is gone.
 // The id is for a halt that begins. The restart is not over with that; see [Ledger.End].
 func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	if l.halts.isForgiven(failure) {
@@ -134,7 +138,7 @@ func (h *Halt) noteFailed(failure *Failure) {
 // FailedWith reports whether a workload has failed with a template, or may have.
 func (h *Halt) FailedWith(ref names.WorkloadRef, template string) bool {
 	i := slices.Index(h.Failed, ref)
-	return i >= 0 && (i >= len(h.Templates) || h.Templates[i] == "" || h.Templates[i] == template)
+	return i >= 0 && (i >= len(h.Templates) || h.Templates[i] == "" || strings.Contains(h.Templates[i], template))
 }
 
 func (h *Halt) noteNamespace(namespace string) {
@@ -252,16 +256,17 @@ func (l *Ledger) TakeForgotten() []*Halt {
 // FailedContent is a content for which a config has a halt, or failures that are too few for one. Its members are those of the
 // [Halt].
 type FailedContent struct {
-	Keys  []string
-	Key   string
-	Since time.Time
+	Keys   []string
+	Key    string
+	Since  time.Time
+	IsGone bool // as far as is known
 }
 
 // Contents returns the contents for which a config has halts, or failures that are too few for one.
 func (l *Ledger) Contents(config names.ConfigRef) map[string]FailedContent {
 	contents := make(map[string]FailedContent)
 	for _, h := range l.halts.of[config] {
-		contents[h.Content] = FailedContent{Keys: h.Keys, Key: h.Key, Since: h.Since}
+		contents[h.Content] = FailedContent{Keys: h.Keys, Key: h.Key, Since: h.Since, IsGone: h.isGone || h.isUnsure}
 	}
 	return contents
 }

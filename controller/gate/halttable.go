@@ -164,7 +164,7 @@ func (h *halts) related(halt *Halt) []*Halt {
 // isForgiven reports whether a person has resumed the restarts for all the content of a failed restart since it began.
 func (h *halts) isForgiven(failure *Failure) bool {
 	return slices.ContainsFunc(h.of[failure.Config], func(halt *Halt) bool {
-		return !halt.isGone && failure.Began.Before(halt.Resumed) && (halt.Content == failure.Content || !IsGroup(failure.Config) && haveAll(halt.Keys, failure.Keys))
+		return failure.Began.Before(halt.Resumed) && (halt.Content == failure.Content || !halt.isGone && !IsGroup(failure.Config) && haveAll(halt.Keys, failure.Keys))
 	})
 }
 

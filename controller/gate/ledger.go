@@ -17,7 +17,7 @@ type Policy struct {
 	Limit int
 	// Failures is how many restarts may fail for one content before it is halted.
 	Failures int
-	// Deadline is how long a restart keeps its slots that is not seen any more.
+	// Deadline is how long a restart keeps its slots that is not judged.
 	Deadline time.Duration
 }
 
@@ -78,7 +78,7 @@ type Ledger struct {
 	forgotten []*Halt           // see [Ledger.TakeForgotten]
 	unserved  counts.By[string] // see [fanOut]
 	// uncertain has since when restarts are uncertain, began when those began that are not over, firstBegan when the first one did that
-	// they go on with, and unproven until when those keep their slots that nobody follows.
+	// they go on with, and unproven until when those keep their slots of which nothing is to be seen.
 	uncertain, began, firstBegan, unproven map[names.WorkloadRef]time.Time
 	recent                                 *[]*fanOut // see shared
 }
@@ -240,9 +240,6 @@ func (l *Ledger) ExposedTo(ref names.WorkloadRef) (ids []FanOut) {
 
 // Exposed returns the workloads to which a restart has brought a content of a config that is not judged.
 func (l *Ledger) Exposed(config names.ConfigRef) (all []names.WorkloadRef) {
-	if len(l.byConfig[config]) == 0 {
-		return nil
-	}
 	for f := range l.byConfig[config] {
 		all = slices.AppendSeq(all, maps.Keys(f.exposed))
 	}
@@ -375,18 +372,37 @@ func (l *Ledger) Forget(ref names.WorkloadRef) {
 	}
 	l.change(ref, func(m *member) {
 		endTurns(ref.Namespace, m.next.turns())
-		endTurns(ref.Namespace, m.uncertain.turns())
 		m.leave()
-		l.forgetUncertain(ref, m)
-		*m = member{current: m.current}
+		current := m.current
+		if m.uncertain != nil { // nobody will learn what became of it
+			lost := *m.uncertain
+			if current != nil {
+				lost.gradual = l.shared(union(current.fanOuts(), lost.fanOuts()))
+				lost.standing = min(lost.standing, current.standing)
+			}
+			current, l.began[ref], l.firstBegan[ref] = &lost, l.uncertain[ref], l.uncertain[ref]
+			l.forgetUncertain(ref, m)
+		}
+		*m = member{current: current}
 		if m.isFollowed() {
 			l.leaveUnproven(ref, m, l.began[ref].Add(l.policy.Deadline))
 		}
 	})
 }
 
-// leaveUnproven notes that nobody follows the restart of a workload any further, although it is not judged. It keeps its slots until
-// the given time.
+// See notes that something is to be seen again of a restart of which nothing was. It keeps its slots from now on until it is judged.
+func (l *Ledger) See(ref names.WorkloadRef) {
+	if m := l.members[ref]; m == nil || m.current == nil || m.current.phase != unproven {
+		return
+	}
+	l.change(ref, func(m *member) {
+		m.current.phase = soaking // which takes no place
+		delete(l.unproven, ref)
+	})
+}
+
+// leaveUnproven notes that nothing is to be seen of the restart of a workload, although it is not judged. It keeps its slots until the
+// given time.
 func (l *Ledger) leaveUnproven(ref names.WorkloadRef, m *member, until time.Time) {
 	isExposed := func(f *fanOut) bool { return f.takesSlot(m.current) }
 	if !slices.ContainsFunc(m.current.fanOuts(), isExposed) {
@@ -453,8 +469,8 @@ const (
 	uncertainPlace = 30 * time.Second
 	// uncertainSlots is for how long it keeps its slots if nothing shows what became of it. No server works on a request for so long.
 	uncertainSlots = time.Hour
-	// longestInGroup is for how long a workload keeps its place, and its slot in the fan-out of a group.
-	longestInGroup = time.Hour
+	// longestPlace is for how long a workload keeps its place, and its slot in the fan-out of a group, whatever its progress.
+	longestPlace = time.Hour
 )
 
 // Tick ends what has taken its time: the places and slots of uncertain restarts, the slots of those that are not judged, and the
@@ -466,13 +482,14 @@ func (l *Ledger) Tick(now time.Time) {
 			l.Resolve(ref)
 		case m.uncertain.takesPlace && now.Sub(since) >= uncertainPlace, !m.uncertain.freesSlot && now.Sub(since) >= l.policy.Deadline:
 			l.change(ref, func(m *member) {
-				m.uncertain.takesPlace, m.uncertain.freesSlot = now.Sub(since) < uncertainPlace, now.Sub(since) >= l.policy.Deadline
+				m.uncertain.takesPlace = m.uncertain.takesPlace && now.Sub(since) < uncertainPlace
+				m.uncertain.freesSlot = m.uncertain.freesSlot || now.Sub(since) >= l.policy.Deadline
 			})
 		}
 	}
 	for ref, since := range l.firstBegan {
-		if now.Sub(since) >= longestInGroup {
-			l.FreePlace(ref) // whatever other restarts of its owner go on with it
+		if now.Sub(since) >= longestPlace {
+			l.FreePlace(ref) // whatever other restarts go on with it
 		}
 	}
 	for ref, until := range l.unproven {

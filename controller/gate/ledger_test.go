@@ -96,6 +96,39 @@ func TestAnUncertainRestartKeepsItsSlotUntilItIsKnownWhatBecameOfIt(t *testing.T
 	}
 }
 
+func TestAnUncertainRestartOfAWorkloadThatIsDeletedKeepsItsSlotUntilItsDeadline(t *testing.T) {
+	policy := gradual(1)
+	policy.Deadline = time.Minute
+	b := newBook(t, policy)
+	lost, other := due("lost"), due("other")
+	b.expect("", lost)
+	b.expect(SlowStart, other)
+	b.Release(lost.Workload, true, true, b.now)
+	b.Forget(lost.Workload)
+	b.Tick(start.Add(time.Minute - time.Second))
+	b.check()
+	b.wakes()
+	b.Tick(start.Add(time.Minute))
+	b.check()
+	b.wakes("other")
+}
+
+func TestARestartThatIsSeenAgainKeepsItsSlot(t *testing.T) {
+	policy := gradual(1)
+	policy.Deadline = time.Minute
+	b := newBook(t, policy)
+	away, other := due("away"), due("other")
+	b.restart(away)
+	b.expect(SlowStart, other)
+	b.End(away.Workload, start.Add(time.Minute), b.now)
+	b.See(away.Workload)
+	b.Tick(start.Add(time.Hour))
+	b.check()
+	b.wakes()
+	b.deliver(away)
+	b.wakes("other")
+}
+
 func TestARestartThatIsNotJudgedKeepsItsSlotUntilItsDeadline(t *testing.T) {
 	for name, end := range map[string]func(*book, *Request){
 		"nobody follows it": func(b *book, r *Request) { b.End(r.Workload, start.Add(time.Minute), b.now) },

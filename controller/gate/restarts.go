@@ -57,7 +57,7 @@ const (
 	admitted              // may begin
 	rolling               // its pods are being replaced
 	soaking               // all its pods run, but not for long
-	unproven              // nobody follows it any further, and its deadline has not come
+	unproven              // nothing of it is to be seen, and its deadline has not come
 )
 
 // isInTurn reports whether the restart waits only for other restarts that are under way, so that those

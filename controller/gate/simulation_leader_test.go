@@ -36,7 +36,9 @@ type leader struct {
 	exposed map[*app]map[FanOut]time.Time
 	wasWell map[*app]bool // before them
 	began   map[*app]time.Time
-	ticked  time.Time // when the ledger learned last that time has passed
+	// lostUntil is until when those keep their slots that are gone before it was known what became of their restarts.
+	lostUntil map[*app]time.Time
+	ticked    time.Time // when the ledger learned last that time has passed
 	// first are workloads that have to go first for a config, until nobody waits for them any longer.
 	first      map[names.ConfigRef][]names.WorkloadRef
 	firstUntil map[names.ConfigRef]time.Time
@@ -55,7 +57,7 @@ func (f *fleet) lead() {
 	l := &leader{
 		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{},
 		reasons: map[*app]Reason{}, pending: map[*app]bool{}, current: map[*app]*simRollout{}, attempts: map[*app]int{}, uncertain: map[*app]time.Time{}, proven: map[FanOut]int{},
-		exposed: map[*app]map[FanOut]time.Time{}, wasWell: map[*app]bool{}, began: map[*app]time.Time{},
+		exposed: map[*app]map[FanOut]time.Time{}, wasWell: map[*app]bool{}, lostUntil: map[*app]time.Time{}, began: map[*app]time.Time{},
 		first: map[names.ConfigRef][]names.WorkloadRef{}, firstUntil: map[names.ConfigRef]time.Time{}, skew: f.skew(),
 	}
 	l.ledger = New(f.policy, l.wake)
@@ -154,6 +156,14 @@ func (l *leader) process(a *app) {
 	if a.isGone {
 		l.ledger.Forget(a.ref)
 		l.leaveUnproven(a, l.began[a].Add(l.policy.Deadline))
+		if since, isUncertain := l.uncertain[a]; isUncertain {
+			l.lostUntil[a] = since.Add(l.policy.Deadline)
+			l.after(max(0, l.lostUntil[a].Sub(l.now))+time.Millisecond, func() {
+				if l.leader == l {
+					l.tick()
+				}
+			})
+		}
 		delete(l.uncertain, a)
 		delete(l.current, a)
 		return

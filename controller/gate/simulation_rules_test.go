@@ -78,7 +78,7 @@ func (f *fleet) noteFailure(a *app, c *simConfig, keys []string, content, id str
 	}
 	h := f.halts[i]
 	for _, other := range f.halts {
-		if other.config == c && !other.isGone && began.Before(other.resumed) && (other.content == content || includes(other.keys, keys)) {
+		if other.config == c && began.Before(other.resumed) && (other.content == content || !other.isGone && includes(other.keys, keys)) {
 			return false
 		}
 	}

@@ -6,7 +6,8 @@
 //   - Readers that run with the content before their turn are counted once for each fan-out, when a restart has to
 //     wait for its slow start.
 //   - A failure counts for each content as it was brought. If the config has another one by then, the halt is
-//     remembered; see [gate.Halt]. It ends only if a workload that failed runs its content, with its template.
+//     remembered; see [gate.Halt]. That a workload runs after all ends it only if it runs this content, with the
+//     template that failed.
 //   - A resumed halt is kept, because it forgives failures of restarts from before. A halt that is lost costs one more
 //     broken workload.
 package gatekeeper

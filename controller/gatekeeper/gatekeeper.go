@@ -292,6 +292,11 @@ func (g *Gatekeeper) Rolled(ref names.WorkloadRef, id string) {
 	g.ofCurrent(ref, id, func() { g.Ledger.Rolled(ref) })
 }
 
+// Seen notes that something is to be seen again of a restart.
+func (g *Gatekeeper) Seen(ref names.WorkloadRef, id string) {
+	g.ofCurrent(ref, id, func() { g.Ledger.See(ref) })
+}
+
 // Stalled notes that a restart makes no progress, or takes too long.
 func (g *Gatekeeper) Stalled(ref names.WorkloadRef, id string) {
 	g.ofCurrent(ref, id, func() { g.Ledger.FreePlace(ref) })

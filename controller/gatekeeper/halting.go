@@ -33,9 +33,10 @@ type HaltNews struct {
 
 // FailedRestart is a restart that failed, and what it has brought.
 type FailedRestart struct {
-	ID      string // by which the gate knows it
-	Began   time.Time
-	Brought []Brought
+	ID        string // by which the gate knows it
+	Began     time.Time
+	Templates string // [delivery.Restart.Templates]
+	Brought   []Brought
 }
 
 // Brought is a content that a restart has brought.
@@ -107,7 +108,7 @@ func (g *Gatekeeper) Halt(w *workload.Workload, restart *FailedRestart, seen gat
 		}
 		counts = true
 		failure := gate.Failure{
-			Workload: w.Ref, Config: config, Keys: b.Keys, Content: b.Content, Key: b.Key, Began: restart.Began, Evidence: seen, Template: w.Bare.String(),
+			Workload: w.Ref, Config: config, Keys: b.Keys, Content: b.Content, Key: b.Key, Began: restart.Began, Evidence: seen, Template: restart.Templates,
 		}
 		fail(failure, config)
 		failure.Config, failure.Keys, failure.Content, failure.Key, failure.Evidence = gate.GroupOf(config.Kind, config.Name), nil, b.OfGroup, "", gate.Evidence{}
@@ -195,13 +196,13 @@ func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
 	}
 }
 
-// presenceOf returns which of the halted contents a config does not have.
+// presenceOf returns which of the halted contents a config does not have. The others are present.
 func (g *Gatekeeper) presenceOf(config names.ConfigRef, contents map[string]gate.FailedContent) map[string]gate.Presence {
 	presence, key := make(map[string]gate.Presence), g.Catalog.ContentKey(config)
 	for content, failed := range contents {
 		switch {
 		case failed.Key != "" && failed.Key != key: // the same content has another id now
-			if g.Catalog.ShowedEdit(config, failed.Keys, failed.Since) {
+			if failed.IsGone || g.Catalog.ShowedEdit(config, failed.Keys, failed.Since) {
 				presence[content] = gate.Lost
 			}
 		case g.Catalog.ContentID(config, failed.Keys) != content:

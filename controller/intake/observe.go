@@ -139,8 +139,8 @@ func (in *Intake) forgetDisabled(w *kinds.WorkloadObservation) {
 func (in *Intake) drop(ref names.WorkloadRef) {
 	in.Quarantine.Release(kinds.NameOfWorkload(ref))
 	in.Changes.Forget(ref)
+	in.Deliveries.Forget(ref) // before the gate does: it knows until when the workload is exposed
 	in.Restarter.Forget(ref)
-	in.Deliveries.Forget(ref)
 	in.Evictions.Forget(ref)
 	in.Unjudged.NoteWorkload(ref)
 }

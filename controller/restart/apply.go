@@ -91,13 +91,13 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 		r.Backlogs.NoteDue(w.Ref, w.Record.Marked, now)
 		budget = budget.Spend(r.spacing(w), now)
 	}
-	timestamp := timestampAfter(w, decision.Outcome, now)
+	made := follow.Made{At: now, Timestamp: timestampAfter(w, decision.Outcome, now), WasWhole: r.Deliveries.WasWholeAfter(w, &decision)}
 	if admitted != nil {
 		admitted.ID = now.UTC().Format(time.RFC3339Nano)
 	}
 	patch, err := newPatch(w, decision, record.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken,
-		Timestamp: timestamp, WasWhole: r.Deliveries.WasWholeAfter(w, &decision),
+		Timestamp: made.Timestamp, WasWhole: made.WasWhole,
 		RestartedFor: r.restartedForAfter(w, &decision), Without: decision.Without, Evict: decide.EvictAfter(w, decision.Outcome),
 	})
 	if err != nil {
@@ -106,7 +106,7 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 	written, err := r.Workloads.patch(ctx, w.Ref, patch)
 	if err != nil {
 		if isUncertain(err) {
-			r.Journal.noteAttempt(w.Ref, Attempt{w.ResourceVersion, taken, view.Sequence, decision, timestamp, admitted})
+			r.Journal.noteAttempt(w.Ref, Attempt{w.ResourceVersion, taken, view.Sequence, decision, made, admitted})
 			if r.TakeIn(w.Ref) || r.shows(w.Ref, taken) { // the watch was faster
 				return nil
 			}
@@ -116,7 +116,7 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 	if enabled := r.OptIns.Read(written); enabled != nil && r.Catalog.ObserveWritten(*enabled, view.Sequence) {
 		r.Changes.Observe(w.Ref, w.Ref, now, r.GracePeriod(w))
 	}
-	r.Applied(w, decision, admitted, timestamp, now)
+	r.Applied(w, decision, admitted, made)
 	return nil
 }
 
@@ -186,8 +186,8 @@ func (r *Restarter) ObserveRead(found *kinds.Observation) {
 	}
 }
 
-// Applied reports a patch that the API server accepted, with the timestamp that the pod template got, and when it was sent.
-func (r *Restarter) Applied(w *workload.Workload, decision decide.Decision, admitted *gate.Request, timestamp string, sent time.Time) {
+// Applied reports a patch that the API server accepted.
+func (r *Restarter) Applied(w *workload.Workload, decision decide.Decision, admitted *gate.Request, made follow.Made) {
 	r.Metrics.AnnotationUpdates.Inc()
 	waited := r.Backlogs.Settle(w.Ref)
 	if waited.Count > 0 {
@@ -210,7 +210,7 @@ func (r *Restarter) Applied(w *workload.Workload, decision decide.Decision, admi
 	now := time.Now()
 	r.Gate.Begun(admitted, now)
 	r.Evictions.Observe(w.Ref)
-	r.Deliveries.Begin(w, decision, admitted.ID, timestamp, sent)
+	r.Deliveries.Begin(w, decision, admitted.ID, made)
 }
 
 // pretend reports once what a dry run would do. Since nothing is written, the same is still

@@ -31,7 +31,7 @@ func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 		time.Sleep(time.Second)
 		r.Backlogs.PutOff(objecttest.Web, nil, objecttest.SlowedUntil(time.Now().Add(10*time.Minute)), time.Now())
 		time.Sleep(10*time.Minute + 3*time.Second)
-		r.Applied(&workload.Workload{Object: workload.Object{Ref: objecttest.Web}}, decide.Decision{Outcome: decide.RecordOnly}, nil, "", time.Now())
+		r.Applied(&workload.Workload{Object: workload.Object{Ref: objecttest.Web}}, decide.Decision{Outcome: decide.RecordOnly}, nil, follow.Made{})
 		for want, histogram := range map[float64]prometheus.Histogram{
 			12*60 + 4: r.Metrics.ChangeToPatch,
 			3:         r.Metrics.DueToPatch,
@@ -51,7 +51,7 @@ func TestARecordAfterAHoldIsNotLate(t *testing.T) {
 		r.Backlogs.Note(pending.ObservedChange{Workload: objecttest.Web, Since: time.Now(), Due: time.Now(), Count: 1})
 		r.Backlogs.PutOff(objecttest.Web, nil, gate.Answer{Reason: gate.Hold, Text: "an incident"}, time.Now())
 		time.Sleep(time.Hour)
-		r.Applied(&workload.Workload{Object: workload.Object{Ref: objecttest.Web}}, decide.Decision{Outcome: decide.RecordOnly}, nil, "", time.Now())
+		r.Applied(&workload.Workload{Object: workload.Object{Ref: objecttest.Web}}, decide.Decision{Outcome: decide.RecordOnly}, nil, follow.Made{})
 		for want, histogram := range map[float64]prometheus.Histogram{60 * 60: r.Metrics.ChangeToPatch, 0: r.Metrics.DueToPatch} {
 			var got dto.Metric
 			if err := histogram.Write(&got); err != nil || got.GetHistogram().GetSampleSum() != want {

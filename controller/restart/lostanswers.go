@@ -15,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
@@ -28,8 +29,7 @@ type Attempt struct {
 	written  time.Time
 	decided  names.Sequence
 	decision decide.Decision
-	// timestamp is that of the pod template after the write.
-	timestamp string
+	made     follow.Made
 	// admitted is what the gate admitted, nil if the write was no restart.
 	admitted *gate.Request
 }
@@ -138,7 +138,7 @@ func (r *Restarter) takeIn(w *workload.Workload) (carriedOut bool) {
 	case carriedOut:
 		r.Catalog.ObserveCarriedOut(w.Ref, a.written, a.decided)
 		a.decision.Checksums = w.Record.Checksums
-		r.Applied(w, a.decision, a.admitted, a.timestamp, a.written)
+		r.Applied(w, a.decision, a.admitted, a.made)
 	case isOver:
 		r.Gate.NotCarriedOut(w.Ref)
 	}

@@ -218,7 +218,7 @@ func (r *Restarter) attempt(ctx context.Context, workload names.WorkloadRef) {
 		r.Failed(workload, err)
 		if !errors.Is(err, failures.ErrNotMarked) { // otherwise what the gate has answered stands
 			r.Gate.Failed(workload, !r.isIgnored(err), isUncertain(err), failures.IsPermanent(err) && !r.Backlogs.IsHeld(workload), time.Now())
-			if !r.Journal.HasAttempts(workload) { // it is known already
+			if !r.Journal.HasAttempts(workload) { // nothing is left whose outcome is not known
 				r.Gate.NotCarriedOut(workload)
 			}
 		}
