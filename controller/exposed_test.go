@@ -70,9 +70,7 @@ func (p *pair) noteFirst() {
 func (p *pair) pass(d time.Duration) {
 	p.t.Helper()
 	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(10 * time.Second) {
-		p.controller.gate.Mu.Lock()
-		p.controller.gate.Ledger.Tick(time.Now())
-		p.controller.gate.Mu.Unlock()
+		p.tick(0)
 		for name := range p.deployments {
 			p.controller.deliveries.Look(p.t.Context(), objecttest.DeploymentNamed(name))
 		}

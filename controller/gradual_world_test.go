@@ -41,6 +41,13 @@ func gradual(t testing.TB, listed ...string) *world {
 	return w
 }
 
+// tick tells the gate that so much time has passed.
+func (w *world) tick(after time.Duration) {
+	w.controller.gate.Mu.Lock()
+	defer w.controller.gate.Mu.Unlock()
+	w.controller.gate.Ledger.Tick(time.Now().Add(after))
+}
+
 // runs creates a Deployment that runs with all its pods and reads the configs.
 func (w *world) runs(name string, annotations map[string]string, configs ...string) {
 	d := w.deployment(name, configs...)

@@ -51,7 +51,7 @@ func TestNobodyWaitsForLongForAWorkloadThatIsGoneBeforeItsRestartIsAnswered(t *t
 			if gone == "" || len(others()) > 0 {
 				t.Errorf("%q is gone, %q restarted at once: nobody knows whether the pods ran", gone, others())
 			}
-			w.controller.gate.Ledger.Tick(time.Now().Add(w.controller.gate.Deadline))
+			w.tick(w.controller.gate.Deadline)
 			settle(w)
 			if len(others()) != 1 || w.controller.gate.Ledger.UnderWay() != 1 {
 				t.Errorf("%q is gone, %q restarted, %d under way", gone, others(), w.controller.gate.Ledger.UnderWay())
@@ -132,7 +132,7 @@ func TestNobodyWaitsForLongForARestartWhoseJudgementPanics(t *testing.T) {
 		w.controller.deliveries.Log = slog.New(&bomb{slog.NewTextHandler(io.Discard, nil), "restart failed", "deployment/" + first})
 		w.changed(first, failed)
 		time.Sleep(time.Minute)
-		w.controller.gate.Ledger.Tick(time.Now().Add(w.controller.gate.Deadline))
+		w.tick(w.controller.gate.Deadline)
 		settle(w)
 		if restarted := w.restarted(); len(restarted) != 2 || w.controller.deliveries.Of(objecttest.DeploymentNamed(first)) != nil {
 			t.Errorf("%q restarted, %d under way", restarted, w.controller.gate.Ledger.UnderWay())
