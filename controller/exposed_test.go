@@ -17,6 +17,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/catalogtest"
+	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
@@ -308,6 +309,11 @@ func TestWhoMayBeBrokenByAnEarlierContentGoesFirst(t *testing.T) {
 				p.edit("a/c", "bad")
 				p.show("deployments", p.deployments[p.first])
 				time.Sleep(time.Second)
+				w := p.controller.catalog.Workload(objecttest.DeploymentNamed(p.first))
+				next := decide.Decision{Outcome: decide.Restart, Causes: []decide.Cause{{Config: aConfig, Keys: []string{"k"}}}}
+				if standing := p.controller.deliveries.StandingOf(w, &next); standing != gate.Exposed {
+					t.Errorf("its standing is %d", standing)
+				}
 				p.edited("a/c", "worse")
 				changes := p.takeChanges()
 				for _, isFirst := range []bool{false, true} { // its grace period is longer
@@ -487,5 +493,22 @@ func TestAWriterThatUndoesEachRestartStopsNoFanOut(t *testing.T) {
 			}
 		}
 		p.t.Errorf("%s has waited for hours", p.other)
+	})
+}
+
+func TestTheHaltOfAGroupHoldsAgainAtOnceWhenACopyHasItsContent(t *testing.T) {
+	withPair(t, func(p *pair) {
+		group := gate.GroupOf(names.ConfigMap, "c")
+		g := p.controller.gate
+		g.FanOut.Groups = []names.ConfigRef{group}
+		p.edited("a/c", "bad")
+		g.Restore(gate.Halt{ID: "of-all", Config: group, Content: g.Catalog.ContentID(aConfig, nil), Since: time.Now()})
+		settle(p.world)
+		p.requireHalted(1)
+		p.edited("a/c", "1")
+		g.ContentChanged(group, time.Now()) // as the keeper does now and then
+		p.requireHalted(0)
+		p.edited("a/c", "bad")
+		p.requireHalted(1)
 	})
 }
