@@ -336,15 +336,12 @@ func (d *Deliveries) judgeByStatus(ctx context.Context, restart *RollingRestart,
 // sight reads what the pods show of a restart.
 func (d *Deliveries) sight(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Sight, error) {
 	began := time.Now()
-	defer func() { restart.NotBefore = later(restart.NotBefore, time.Now().Add(ListingShare*time.Since(began))) }()
+	defer func() {
+		if until := time.Now().Add(ListingShare * time.Since(began)); until.After(restart.NotBefore) {
+			restart.NotBefore = until
+		}
+	}()
 	return d.Pods.Sight(ctx, w, restart.Traces(d.Policy, configsOf(&restart.Decision)))
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 // configsOf returns the configs that a restart is for, none if they are not all known.

@@ -6,8 +6,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-// first holds, for configs that were edited, the workloads that an earlier content has broken, or may have. It is not known yet whether a restart of them is due, and nobody else restarts for the config
-// until it is, because they show best whether the present content is right.
+// first holds, for configs that were edited, the workloads that an earlier content has broken, or may have. It is not
+// known yet whether a restart of them is due, and nobody else restarts for the config until it is, because they show
+// best whether the present content is right.
 type first struct {
 	of map[names.ConfigRef]*expected
 	by map[names.WorkloadRef]map[names.ConfigRef]struct{} // the configs for which each is expected
@@ -45,7 +46,7 @@ func (l *Ledger) GoFirst(config names.ConfigRef, workloads []names.WorkloadRef, 
 
 // count returns how many workloads of a namespace are expected to go first for a config, or for its copy of a group.
 func (f *first) count(config names.ConfigRef, namespace string) int {
-	if e := f.of[copyOf(config, namespace)]; e != nil {
+	if e := f.of[CopyOf(config, namespace)]; e != nil {
 		return len(e.workloads)
 	}
 	return 0
@@ -111,6 +112,6 @@ func (l *Ledger) callFanOuts(config names.ConfigRef) {
 
 // expects reports whether a workload is expected to go first for a config, or for its copy of a group.
 func (f *first) expects(ref names.WorkloadRef, config names.ConfigRef) bool {
-	_, isExpected := f.by[ref][copyOf(config, ref.Namespace)]
+	_, isExpected := f.by[ref][CopyOf(config, ref.Namespace)]
 	return isExpected
 }

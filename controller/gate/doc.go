@@ -27,8 +27,8 @@
 //	unproven nothing of it is to be seen for now, or nobody follows it; it holds its slots until its deadline
 //
 // Beside these, a restart is uncertain if the API server may have accepted it without saying so. It keeps its place for
-// 30 seconds, and its slots until it is known what became of it, for an hour at most. When a restart ends, the ledger wakes those that may
-// begin because of that, and no others.
+// 30 seconds, and its slots until it is known what became of it, for an hour at most. When a restart ends, the ledger
+// wakes those that may begin because of that, and no others.
 //
 // Invariant: a workload keeps the slots of a content until it is delivered, has failed, or its deadline has passed.
 // Another restart goes on with them. Nothing that others do frees them, but a group frees what takes too long.

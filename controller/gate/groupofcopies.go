@@ -18,8 +18,8 @@ func GroupOf(kind names.ConfigKind, name string) names.ConfigRef {
 // IsGroup reports whether the name is that of a group.
 func IsGroup(ref names.ConfigRef) bool { return ref.Namespace == everyNamespace }
 
-// copyOf returns the config itself, or the copy of a group in a namespace.
-func copyOf(config names.ConfigRef, namespace string) names.ConfigRef {
+// CopyOf returns the config itself, or the copy of a group in a namespace.
+func CopyOf(config names.ConfigRef, namespace string) names.ConfigRef {
 	if IsGroup(config) {
 		config.Namespace = namespace
 	}

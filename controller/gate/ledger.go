@@ -77,8 +77,8 @@ type Ledger struct {
 	finished  []Progress
 	forgotten []*Halt           // see [Ledger.TakeForgotten]
 	unserved  counts.By[string] // see [fanOut]
-	// uncertain has since when restarts are uncertain, began when those began that are not over, firstBegan when the first one did that
-	// they go on with, and unproven until when those keep their slots of which nothing is to be seen.
+	// uncertain has since when restarts are uncertain, began when those began that are not over, firstBegan when the
+	// first one did that they go on with, and unproven until when those keep their slots of which nothing is to be seen.
 	uncertain, began, firstBegan, unproven map[names.WorkloadRef]time.Time
 	recent                                 *[]*fanOut // see shared
 }
@@ -87,22 +87,21 @@ type Ledger struct {
 // again; wake must return at once and must not call the ledger.
 func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
 	return &Ledger{
-		policy:    policy,
-		wake:      wake,
-		members:   make(map[names.WorkloadRef]*member),
-		fanOuts:   make(map[FanOut]*fanOut),
-		byConfig:  make(map[names.ConfigRef]map[*fanOut]struct{}),
-		halts:     newHalts(),
-		first:     newFirst(),
-		waves:     make(map[string]*waves),
-		places:    newPlaces(policy.Limit),
-		waiting:   make(map[Reason]int),
-		uncertain: make(map[names.WorkloadRef]time.Time),
-		began:     make(map[names.WorkloadRef]time.Time),
-		unproven:  make(map[names.WorkloadRef]time.Time),
-
-		firstBegan: make(map[names.WorkloadRef]time.Time),
+		policy:     policy,
+		wake:       wake,
+		members:    make(map[names.WorkloadRef]*member),
+		fanOuts:    make(map[FanOut]*fanOut),
+		byConfig:   make(map[names.ConfigRef]map[*fanOut]struct{}),
+		halts:      newHalts(),
+		first:      newFirst(),
+		waves:      make(map[string]*waves),
+		places:     newPlaces(policy.Limit),
+		waiting:    make(map[Reason]int),
 		unserved:   make(counts.By[string]),
+		uncertain:  make(map[names.WorkloadRef]time.Time),
+		began:      make(map[names.WorkloadRef]time.Time),
+		firstBegan: make(map[names.WorkloadRef]time.Time),
+		unproven:   make(map[names.WorkloadRef]time.Time),
 	}
 }
 

@@ -225,8 +225,7 @@ func (g *Gatekeeper) presentExposures(ref names.WorkloadRef) []gate.FanOut {
 	g.Mu.Unlock()
 	return slices.DeleteFunc(exposed, func(id gate.FanOut) bool {
 		if gate.IsGroup(id.Config) {
-			copied := names.ConfigRef{Kind: id.Config.Kind, Namespace: ref.Namespace, Name: id.Config.Name}
-			return gate.FanOutOfGroup(id.Config, g.Catalog.ContentID(copied, nil)) != id
+			return gate.FanOutOfGroup(id.Config, g.Catalog.ContentID(gate.CopyOf(id.Config, ref.Namespace), nil)) != id
 		}
 		return !g.Catalog.Config(id.Config).HasContentOf(id.Moment)
 	})
