@@ -177,11 +177,16 @@ func (s *scene) requireHaltToEndWhenTheBrokenWorkloadRuns() {
 // recover makes the pods of a workload run that crash.
 func (s *scene) recover(w workload) {
 	s.Helper()
+	s.patchPodStatuses(w, `{"status":{"conditions":[{"type":"Ready","status":"True"},{"type":"ContainersReady","status":"True"}],"containerStatuses":[`+
+		`{"name":"main","image":"example/app","imageID":"","ready":true,"restartCount":1,"state":{"waiting":null,"running":{}}}]}}`)
+}
+
+// patchPodStatuses patches the status of each pod of a workload.
+func (s *scene) patchPodStatuses(w workload, patch string) {
+	s.Helper()
 	pods, err := s.podsOf(s.Context(), w)
 	s.must(err)
 	for i := range pods {
-		const patch = `{"status":{"conditions":[{"type":"Ready","status":"True"},{"type":"ContainersReady","status":"True"}],"containerStatuses":[` +
-			`{"name":"main","image":"example/app","imageID":"","ready":true,"restartCount":1,"state":{"waiting":null,"running":{}}}]}}`
 		_, err := s.client.CoreV1().Pods(s.namespace).Patch(s.Context(), pods[i].Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
 		s.must(err)
 	}

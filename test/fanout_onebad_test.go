@@ -263,16 +263,10 @@ func (s *scene) undoRestarts(r *readers) (stop func()) {
 // setReady makes the pods of a workload ready or not, as a kubelet reports it by their probes.
 func (s *scene) setReady(w workload, isReady bool) {
 	s.Helper()
-	pods, err := s.podsOf(s.Context(), w)
-	s.must(err)
 	status := corev1.ConditionFalse
 	if isReady {
 		status = corev1.ConditionTrue
 	}
-	for i := range pods {
-		patch := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q},{"type":"ContainersReady","status":%[1]q}],"containerStatuses":[`+
-			`{"name":"main","image":"example/app","imageID":"","ready":%[2]t,"restartCount":0}]}}`, status, isReady)
-		_, err := s.client.CoreV1().Pods(s.namespace).Patch(s.Context(), pods[i].Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-		s.must(err)
-	}
+	s.patchPodStatuses(w, fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q},{"type":"ContainersReady","status":%[1]q}],"containerStatuses":[`+
+		`{"name":"main","image":"example/app","imageID":"","ready":%[2]t,"restartCount":0}]}}`, status, isReady))
 }
