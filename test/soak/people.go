@@ -91,13 +91,14 @@ func haltsIn(object *corev1.ConfigMap, now time.Time) (halts []keptHalt, err err
 			ID             string
 			Keys, Failed   []string
 			Since, Resumed time.Time
+			Gone           bool
 		}
 		if err := json.Unmarshal([]byte(entry), &kept); err != nil {
 			return nil, fmt.Errorf("read the halts of %s: %w", name, err)
 		}
 		for _, k := range kept {
 			h := keptHalt{config: config{kind: kind, namespace: namespace, name: configName}}
-			h.Halt = model.Halt{At: now, Version: versionOf(object), ID: k.ID, Config: h.config.ref(), Since: k.Since, Resumed: !k.Resumed.IsZero()}
+			h.Halt = model.Halt{At: now, Version: versionOf(object), ID: k.ID, Config: h.config.ref(), Since: k.Since, Resumed: !k.Resumed.IsZero(), Gone: k.Gone}
 			for _, key := range k.Keys {
 				h.Keys = append(h.Keys, "data/"+key, "binary/"+key)
 			}
@@ -118,7 +119,7 @@ func (p *people) haltedSince(c *config) time.Time {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for i := range p.halts {
-		if h := &p.halts[i]; h.Config == c.ref() && !h.Resumed {
+		if h := &p.halts[i]; h.Config == c.ref() && h.Holds() {
 			return h.Since
 		}
 	}
@@ -137,7 +138,7 @@ func (p *people) resumeOld(ctx context.Context) {
 			due = time.Now().Add(between(p.random, soonestResume, latestResume))
 			p.resumes[h.ID] = due
 		}
-		if h.Resumed || time.Now().Before(due) && !p.hurry.Load() {
+		if !h.Holds() || time.Now().Before(due) && !p.hurry.Load() {
 			continue
 		}
 		p.judge.resume(model.Resume{Begin: time.Now(), ID: h.ID})
@@ -158,7 +159,7 @@ func (p *people) resume(ctx context.Context, c *config, id string) (err error) {
 	return err
 }
 
-// requireNone returns an error if there are halts that are in force, or of contents that are gone.
+// requireNone returns an error if there are halts that are in force, or of contents that are gone without saying so.
 func (p *people) requireNone(ctx context.Context) error {
 	if err := p.look(ctx); err != nil {
 		return err
@@ -169,10 +170,10 @@ func (p *people) requireNone(ctx context.Context) error {
 	for i := range p.halts {
 		h := &p.halts[i]
 		switch {
-		case !h.Resumed:
+		case h.Holds():
 			errs = append(errs, fmt.Errorf("the halt %s of %s %s is in force", h.ID, h.config.kind, h.Config.Name))
-		case p.judge.isOutdated(h.Halt):
-			errs = append(errs, fmt.Errorf("the halt %s of %s %s, which was resumed, is of a content that is gone", h.ID, h.config.kind, h.Config.Name))
+		case !h.Gone && p.judge.isOutdated(h.Halt):
+			errs = append(errs, fmt.Errorf("the halt %s of %s %s, which was resumed, is of a content that is gone, and does not say so", h.ID, h.config.kind, h.Config.Name))
 		}
 	}
 	return errors.Join(errs...)

@@ -15,7 +15,7 @@ func TestHaltsAreReadAsTheControllersKeepThem(t *testing.T) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}, Data: map[string]string{
 		"hold": "not a halt",
 		"secret.soak-1.config-4": `[{"id":"k3v7x2ab","config":"secret/soak-1/config-4","keys":["a"],"content":"4d2877b176f6a31c",` +
-			`"failed":["statefulset/soak-1/app-2"],"since":"2026-01-20T19:46:46Z","resumed":"2026-01-20T19:47:46Z"}]`,
+			`"failed":["statefulset/soak-1/app-2"],"since":"2026-01-20T19:46:46Z","resumed":"2026-01-20T19:47:46Z","gone":true}]`,
 	}}
 	now := time.Date(2026, 1, 20, 20, 0, 0, 0, time.UTC)
 	got, err := haltsIn(object, now)
@@ -24,7 +24,7 @@ func TestHaltsAreReadAsTheControllersKeepThem(t *testing.T) {
 	}
 	want := model.Halt{
 		At: now, Version: 7, ID: "k3v7x2ab", Config: model.ConfigRef{Kind: "secret", Name: "soak-1/config-4"}, Keys: []string{"data/a", "binary/a"},
-		Failed: []model.WorkloadRef{{Kind: "StatefulSet", Name: "soak-1/app-2"}}, Since: time.Date(2026, 1, 20, 19, 46, 46, 0, time.UTC), Resumed: true,
+		Failed: []model.WorkloadRef{{Kind: "StatefulSet", Name: "soak-1/app-2"}}, Since: time.Date(2026, 1, 20, 19, 46, 46, 0, time.UTC), Resumed: true, Gone: true,
 	}
 	if len(got) != 1 || !reflect.DeepEqual(got[0].Halt, want) {
 		t.Errorf("read are %+v, want %+v", got, want)

@@ -19,9 +19,13 @@ type Halt struct {
 	Failed  []WorkloadRef
 	Since   time.Time
 	Resumed bool
+	Gone    bool // the config has another content: the halt is only remembered
 }
 
-// halt is a halt as it was seen first, and when it was seen last and had not been resumed.
+// Holds reports whether the halt holds restarts.
+func (h *Halt) Holds() bool { return !h.Resumed && !h.Gone }
+
+// halt is a halt as it was seen first, and when it was seen last and held.
 type halt struct {
 	Halt
 	until time.Time
@@ -41,7 +45,7 @@ func (m *Model) SeeHalt(h Halt) {
 		known = &halt{Halt: h, until: h.At}
 		m.halts[h.ID] = known
 	}
-	if !h.Resumed {
+	if h.Holds() {
 		known.until = h.At
 	}
 	if len(h.Failed) > len(known.Failed) {

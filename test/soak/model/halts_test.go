@@ -12,6 +12,11 @@ func (p *play) halt(seconds float64, keys []string) {
 	p.SeeHalt(Halt{At: at(seconds), Version: p.version, ID: "h", Config: settings, Keys: keys, Failed: []WorkloadRef{app}, Since: at(25)})
 }
 
+// remember shows that the config of the halt has another content.
+func (p *play) remember(seconds float64) {
+	p.SeeHalt(Halt{At: at(seconds), Version: p.version, ID: "h", Config: settings, Failed: []WorkloadRef{app}, Since: at(25), Gone: true})
+}
+
 // neighbor shows that the app restarts, and returns how it is then.
 func (p *play) neighbor(seconds float64, wave int) Sight {
 	p.ignored = Disagreeing // others do not restart

@@ -163,6 +163,12 @@ func TestTheTimeInWhichARestartIsHeldDoesNotCount(t *testing.T) {
 			p.Resume(Resume{at(151), "h"})
 			p.restart(200, "second")
 		}, nil},
+		"but that in which a halt is only remembered does": {func(p *play) {
+			p.edit(20, "a=2 b=1")
+			p.halt(25, nil)
+			p.remember(150)
+			p.restart(200, "second")
+		}, []string{Overlooked}},
 		"for another workload that goes first": {func(p *play) {
 			p.edit(20, "a=2 b=1")
 			p.neighbor(25, 1)
