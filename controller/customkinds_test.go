@@ -20,11 +20,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
+	toolsrecord "k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
+	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/controller/intake"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
@@ -37,7 +38,7 @@ type customWorld struct {
 	t          *testing.T
 	controller *Controller
 	watch      *intake.ResourceWatch
-	recorder   *record.FakeRecorder
+	recorder   *toolsrecord.FakeRecorder
 	path       string // of the workload in the API
 	object     string
 	pods       []corev1.Pod
@@ -59,7 +60,7 @@ func newCustomWorldWith(t *testing.T, kindText string, rules optin.Rules) *custo
 		t.Fatal(err)
 	}
 	w := &customWorld{t: t, path: "/apis/" + kind.Group + "/" + kind.Version + "/namespaces/ns/" + kind.Resource + "/web"}
-	w.recorder = record.NewFakeRecorder(100)
+	w.recorder = toolsrecord.NewFakeRecorder(100)
 	w.recorder.IncludeObject = true
 	c, err := newControllerWith(Options{
 		API: &rest.Config{Host: "http://api", Transport: w}, QPS: 1e6, Burst: 1e6, Workloads: []custom.Kind{kind}, Log: slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -251,7 +252,7 @@ func TestACustomKindRestartsAtThePathOfItsTemplate(t *testing.T) {
 	if events := objecttest.EventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "kind=Gadget,apiVersion=example.com/v1") {
 		t.Errorf("events: %q", events)
 	}
-	if known := w.controller.catalog.Workload(ref); known == nil || !known.Record.WasWhole {
+	if known := w.controller.catalog.Workload(ref); known == nil || known.Record.Ran != record.AllRan {
 		t.Errorf("the record does not say that all pods ran: %+v", known)
 	}
 }

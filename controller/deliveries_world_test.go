@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/follow"
@@ -70,7 +71,7 @@ func TestAReleaseAfterARestartIsNotFollowedByTheNextLeader(t *testing.T) {
 	w.edited("a/c", "2")
 	settle(w)
 	view, _ := w.controller.catalog.View(objecttest.AWeb)
-	if view.Workload.Timestamp == "" || !view.Workload.Record.WasWhole {
+	if view.Workload.Timestamp == "" || view.Workload.Record.Ran != record.AllRan {
 		t.Fatalf("not restarted: %q %+v", view.Workload.Timestamp, view.Workload.Record)
 	}
 	w.controller.deliveries.Forget(objecttest.AWeb) // delivered
@@ -81,8 +82,8 @@ func TestAReleaseAfterARestartIsNotFollowedByTheNextLeader(t *testing.T) {
 	for _, when := range []string{"before", "after"} {
 		view, _ = w.controller.catalog.View(objecttest.AWeb)
 		_, follows := delivery.Resumes(view.Workload, w.controller.deliveries.Policy, time.Now().Add(2*time.Minute))
-		t.Logf("%s the record: trusted %t, wasWhole %t, followed %t", when, view.Workload.Record.Trusted, view.Workload.Record.WasWhole, follows)
-		if follows && view.Workload.Record.WasWhole {
+		t.Logf("%s the record: trusted %t, %d ran, followed %t", when, view.Workload.Record.Trusted, view.Workload.Record.Ran, follows)
+		if follows && view.Workload.Record.Ran > 0 {
 			t.Errorf("%s the record, the next leader takes the release for a restart", when)
 		}
 		settle(w)
@@ -98,7 +99,7 @@ func TestARestartForAnotherEditCanFailThoughThePodsAreStillBeingReplaced(t *test
 	w.edited("a/c", "bad too")
 	settle(w)
 	restart := w.controller.deliveries.Of(objecttest.AWeb)
-	if restart == nil || !restart.WasWhole {
+	if restart == nil || restart.Ran != record.AllRan {
 		t.Errorf("the first restart is forgotten without a word, and the second cannot fail: %+v", restart)
 	}
 }
@@ -115,7 +116,7 @@ func TestARestartThatWasCompleteIsNotFollowedByTheNextLeader(t *testing.T) {
 	})
 	w.controller.deliveries.Resume(objecttest.AWeb, time.Now().Add(5*time.Minute))
 	if r := w.controller.deliveries.Of(objecttest.AWeb); r != nil {
-		t.Errorf("followed again, wasWhole %t", r.WasWhole)
+		t.Errorf("followed again, %d ran", r.Ran)
 	}
 }
 

@@ -425,7 +425,7 @@ func TestAWorkloadThatOneConfigHasBrokenHaltsNoOther(t *testing.T) {
 		time.Sleep(time.Second)
 		w.edited("a/c", "bad again")
 		settle(w)
-		if standing := w.controller.deliveries.Of(objecttest.AWeb); !standing.WasWhole {
+		if standing := w.controller.deliveries.Of(objecttest.AWeb); standing.Ran == 0 {
 			t.Error("the restart that replaces what broke the pods is not judged")
 		}
 		w.fails(t, "a/web")

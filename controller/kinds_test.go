@@ -117,6 +117,23 @@ func TestAHoldSaysWhatKeepsAPatchFromRestarting(t *testing.T) {
 	}
 }
 
+func TestOfAStatefulSetWithAPartitionThePodsFromItUpRestart(t *testing.T) {
+	for updated, wantOutdated := range map[int32]int32{0: 3, 1: 2, 3: 0, 5: 0} {
+		w := controllertest.WorkloadOf(t, &appsv1.StatefulSet{
+			Spec: appsv1.StatefulSetSpec{Replicas: new(int32(5)), UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
+				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(2))},
+			}},
+			Status: appsv1.StatefulSetStatus{Replicas: 5, UpdatedReplicas: updated, AvailableReplicas: 5},
+		})
+		if w.Hold != workload.PartlyPartitioned || w.CannotRoll() {
+			t.Errorf("the hold is %d", w.Hold)
+		}
+		if got := w.Rollout.Outdated; got != wantOutdated || w.Rollout.IsWhole() != (got == 0) {
+			t.Errorf("%d pods are updated: %d outdated, want %d: %+v", updated, got, wantOutdated, w.Rollout)
+		}
+	}
+}
+
 // gadget is a kind of workload that exists only here.
 type gadget struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 )
@@ -187,9 +188,14 @@ func (s *scene) patchPodStatuses(w workload, patch string) {
 	pods, err := s.podsOf(s.Context(), w)
 	s.must(err)
 	for i := range pods {
-		_, err := s.client.CoreV1().Pods(s.namespace).Patch(s.Context(), pods[i].Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
-		s.must(err)
+		s.patchPodStatus(&pods[i], patch)
 	}
+}
+
+func (s *scene) patchPodStatus(pod *corev1.Pod, patch string) {
+	s.Helper()
+	_, err := s.client.CoreV1().Pods(s.namespace).Patch(s.Context(), pod.Name, types.StrategicMergePatchType, []byte(patch), metav1.PatchOptions{}, "status")
+	s.must(err)
 }
 
 // Of a Secret neither content nor names of keys are written anywhere.

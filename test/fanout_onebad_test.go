@@ -225,6 +225,54 @@ func TestAReaderWithoutANodeKeepsItsSlotForADeadline(t *testing.T) {
 	s.awaitMetric("restarts_failed_total", nil, 0)
 }
 
+func TestReadersThatLackAPodAreExposedOneAfterTheOther(t *testing.T) {
+	s := newSceneApart(t)
+	s.startGradually("--restart-deadline=20s")
+	s.make(settings, set("used", "v1"))
+	var all []workload
+	for _, name := range []string{"a", "b", "c", "d"} {
+		all = append(all, s.run(name, podOf(envFrom(settings)), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) }))
+	}
+	r := s.readersOf(all...)
+	b := s.badFor()
+	for _, w := range all {
+		pods, err := s.podsOf(s.Context(), w)
+		s.must(err)
+		s.patchPodStatus(&pods[0], readyStatus(false))
+		s.eventually("a pod is unready", func(ctx context.Context) error {
+			d, err := s.client.AppsV1().Deployments(s.namespace).Get(ctx, w.name, metav1.GetOptions{})
+			if err == nil && d.Status.AvailableReplicas != 2 {
+				err = fmt.Errorf("%d are available", d.Status.AvailableReplicas)
+			}
+			return err
+		})
+	}
+	b.set(true, set("used", "bad"))
+	r.awaitRestarted(1)
+	s.awaitHalted(3)
+	b.requireOne(15 * time.Second)
+}
+
+func TestThePodsFromAPartitionUpAreExposedOneWorkloadAfterTheOther(t *testing.T) {
+	s := newSceneApart(t)
+	s.startGradually()
+	s.make(settings, set("used", "v1"))
+	var all []workload
+	for _, name := range []string{"a", "b", "c"} {
+		all = append(all, s.runStateful(name, podOf(envFrom(settings)), func(st *appsv1.StatefulSet) {
+			st.Spec.Replicas = new(int32(3))
+			st.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(1))}
+		}))
+	}
+	r := s.readersOf(all...)
+	b := s.badFor()
+	s.edit(settings, set("used", "v2"))
+	r.awaitRestarted(3) // nothing but proofs lets the others follow
+	b.set(true, set("used", "bad"))
+	s.awaitHalted(2)
+	b.requireOne(15 * time.Second)
+}
+
 // replaceSettings deletes the settings, and creates them again as they are.
 func (s *scene) replaceSettings() {
 	s.Helper()
@@ -263,10 +311,15 @@ func (s *scene) undoRestarts(r *readers) (stop func()) {
 // setReady makes the pods of a workload ready or not, as a kubelet reports it by their probes.
 func (s *scene) setReady(w workload, isReady bool) {
 	s.Helper()
+	s.patchPodStatuses(w, readyStatus(isReady))
+}
+
+// readyStatus returns a patch that makes a pod ready or not.
+func readyStatus(isReady bool) string {
 	status := corev1.ConditionFalse
 	if isReady {
 		status = corev1.ConditionTrue
 	}
-	s.patchPodStatuses(w, fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q},{"type":"ContainersReady","status":%[1]q}],"containerStatuses":[`+
-		`{"name":"main","image":"example/app","imageID":"","ready":%[2]t,"restartCount":0}]}}`, status, isReady))
+	return fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":%q},{"type":"ContainersReady","status":%[1]q}],"containerStatuses":[`+
+		`{"name":"main","image":"example/app","imageID":"","ready":%[2]t,"restartCount":0}]}}`, status, isReady)
 }

@@ -96,7 +96,7 @@ func AllBut(hidden ...string) template.Selection {
 // BasisFor returns the basis annotation of a restart for the given causes.
 func BasisFor(t rapid.TB, checksums record.Checksums, restarted []record.Restarted) string {
 	annotations, err := checksums.Annotations(record.Basis{
-		Key: TestKey, Written: objecttest.NoonPlus(0.123456789), Timestamp: "2026-03-01T12:00:00.1Z", WasWhole: true, RestartedFor: restarted,
+		Key: TestKey, Written: objecttest.NoonPlus(0.123456789), Timestamp: "2026-03-01T12:00:00.1Z", Ran: record.AllRan, RestartedFor: restarted,
 		Budget: policy.Budget{Restarts: 4, Last: objecttest.NoonPlus(0.123456789)}, Contradicted: objecttest.NoonPlus(0.123456789),
 	})
 	if err != nil {

@@ -32,8 +32,27 @@ func TestAWorkloadIsWholeWithAllItsPodsOfThePresentTemplate(t *testing.T) {
 	}
 }
 
-func TestARecordSaysWhetherAllPodsRanBeforeTheRestart(t *testing.T) {
-	for _, want := range []bool{true, false} {
+func TestARestartIsJudgedByThePodsThatRunUnlessTheyAreBeingReplaced(t *testing.T) {
+	for name, test := range map[string]struct {
+		rollout workload.Rollout
+		want    record.Ran
+	}{
+		"all run":                      {workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true}, record.AllRan},
+		"one lacks":                    {workload.Rollout{Wanted: 3, Updated: 3, Available: 2, Observed: true}, 2},
+		"one cannot be created":        {workload.Rollout{Wanted: 3, Updated: 2, Available: 2, Observed: true}, 2},
+		"none runs":                    {workload.Rollout{Wanted: 3, Updated: 3, Observed: true}, 0},
+		"they are being replaced":      {workload.Rollout{Wanted: 3, Updated: 2, Outdated: 1, Available: 3, Observed: true}, 0},
+		"nobody has seen the template": {workload.Rollout{Wanted: 3, Updated: 3, Available: 3}, 0},
+		"very many lack one":           {workload.Rollout{Wanted: 100_001, Updated: 100_001, Available: 100_000, Observed: true}, record.AllRan - 1},
+	} {
+		if got := test.rollout.Ran(); got != test.want {
+			t.Errorf("%s: %d, want %d", name, got, test.want)
+		}
+	}
+}
+
+func TestARecordSaysHowManyPodsRanBeforeTheRestart(t *testing.T) {
+	for _, want := range []record.Ran{record.AllRan, 2, 0} {
 		s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
 		s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
 		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
@@ -48,16 +67,16 @@ func TestARecordSaysWhetherAllPodsRanBeforeTheRestart(t *testing.T) {
 		}
 		catalogtest.WriteRecord(s.deployment, Decide(view).Checksums, objecttest.NoonPlus(10)) // for the ownership
 		w := s.reduced()
-		applied(Decide(view).Checksums.Annotations(record.Basis{Template: w.Template, Key: catalogtest.TestKey, Written: objecttest.NoonPlus(10), Timestamp: w.Timestamp, WasWhole: want}))
+		applied(Decide(view).Checksums.Annotations(record.Basis{Template: w.Template, Key: catalogtest.TestKey, Written: objecttest.NoonPlus(10), Timestamp: w.Timestamp, Ran: want}))
 		s.catalog.ObserveWorkload(s.reduced())
 		view, _ = s.catalog.View(objecttest.DeploymentRef("web"))
-		if got := view.Workload.Record.WasWhole; got != want {
-			t.Errorf("it says %t, want %t", got, want)
+		if got := view.Workload.Record.Ran; got != want {
+			t.Errorf("it says %d, want %d", got, want)
 		}
 		annotations, _, err := Mark(&view, objecttest.NoonPlus(20))
 		applied(annotations, err)
-		if marked := s.reduced(); !marked.Record.Marked || marked.Record.WasWhole != want {
-			t.Errorf("after a mark %+v, want %t", marked.Record, want)
+		if marked := s.reduced(); !marked.Record.Marked || marked.Record.Ran != want {
+			t.Errorf("after a mark %+v, want %d", marked.Record, want)
 		}
 	}
 }

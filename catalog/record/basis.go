@@ -41,10 +41,27 @@ type identity struct {
 
 // restart is how the last restart began.
 type restart struct {
-	// WasWhole means that all pods ran before the last restart; see [workload.Rollout.IsWhole].
+	// WasWhole means that all pods ran before the last restart; see [workload.Rollout.IsWhole]. Ran is how many did otherwise.
 	WasWhole bool `json:"wasWhole,omitempty"`
+	Ran      Ran  `json:"ran,omitempty"`
 	// For is what the last restart was for; see [encodeRestarted].
 	For json.RawMessage `json:"for,omitempty"`
+}
+
+// restart returns what is stored of a restart before which so many pods ran.
+func (r Ran) restart(restarted json.RawMessage) restart {
+	if r == AllRan {
+		return restart{WasWhole: true, For: restarted}
+	}
+	return restart{Ran: r, For: restarted}
+}
+
+// ran returns how many pods ran before the last restart.
+func (r *restart) ran() Ran {
+	if r.WasWhole {
+		return AllRan
+	}
+	return r.Ran
 }
 
 // longestKeyID is the maximum length of the id of a key. Ours are shorter.
@@ -86,8 +103,8 @@ type Basis struct {
 	Timestamp string
 	// Contradicted is the time to mark; see [Contradiction.Contradicted].
 	Contradicted time.Time
-	// WasWhole is [LastRestart.WasWhole].
-	WasWhole bool
+	// Ran is [LastRestart.Ran].
+	Ran Ran
 	// RestartedFor is [LastRestart.RestartedFor].
 	RestartedFor []Restarted
 	// Without is what the record does not cover.
@@ -128,7 +145,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 			Timestamp: on.Timestamp,
 		},
 		Contradicted: on.Contradicted.UTC(),
-		restart:      restart{WasWhole: on.WasWhole, For: restarted},
+		restart:      on.Ran.restart(restarted),
 		Without:      on.Without,
 		Evict:        on.Evict,
 		Budget:       on.Budget,

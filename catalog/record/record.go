@@ -88,8 +88,7 @@ func ReadRecord(meta *metav1.ObjectMeta, owned *annotation.Ownership, template *
 	record := Record{
 		Checksums: checksums,
 		LastRestart: LastRestart{
-			Budget:   b.Budget,
-			WasWhole: b.WasWhole && isOurs,
+			Budget: b.Budget,
 		},
 		Written: b.Written,
 		Key:     b.Key,
@@ -109,6 +108,7 @@ func (r *Record) readOwn(b *stored, owned *annotation.Ownership, namespace strin
 		r.Evict = b.evictedAt(owned)
 	}
 	r.readMark(b)
+	r.Ran = b.ran()
 	r.RestartedFor = decodeRestarted(b.For, namespace)
 }
 

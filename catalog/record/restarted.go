@@ -3,6 +3,7 @@ package record
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unique"
@@ -33,8 +34,23 @@ type LastRestart struct {
 	// WithRestart means that the pod template has the timestamp of the restart that was made with the
 	// record. All pods of that template were then created after [Record.Written].
 	WithRestart bool
-	// WasWhole means that all pods ran before the restart.
-	WasWhole bool
+	// Ran is how many pods ran before the restart.
+	Ran Ran
+}
+
+// Ran is how many pods of a workload ran before a restart, by which the restart is judged. It is 0 if that is not known, such as
+// while the pods were being replaced.
+type Ran uint16
+
+// AllRan means that all pods ran, however many are wanted later.
+const AllRan Ran = math.MaxUint16
+
+// Of returns how many of the wanted pods must run again.
+func (r Ran) Of(wanted int32) int32 {
+	if r == 0 || r == AllRan {
+		return wanted
+	}
+	return min(int32(r), wanted)
 }
 
 // maxRestarted is how many bytes the record of what a restart was for may take with its keys;

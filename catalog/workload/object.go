@@ -91,6 +91,8 @@ const (
 	Paused
 	OnDelete
 	Partitioned
+	// PartlyPartitioned workloads restart the pods from their partition up by themselves.
+	PartlyPartitioned
 	// Untriggered workloads roll out nothing by themselves, whatever changes.
 	Untriggered
 	// InPlace workloads change the annotations of the pods that run, which restarts nothing. Unlike with the other
@@ -100,7 +102,10 @@ const (
 
 // CannotRoll reports whether the patch of a restart is written although it replaces no pods: somebody else has to act
 // first, or none are wanted. It is false if the hold prevents the patch itself; see [Hold.Prevents].
-func (o *Object) CannotRoll() bool { return o.Hold != NoHold && o.Hold.Prevents() == "" || o.Idle }
+func (o *Object) CannotRoll() bool { return o.Hold.HoldsAll() && o.Hold.Prevents() == "" || o.Idle }
+
+// HoldsAll reports whether a patched workload restarts none of its pods by itself.
+func (h Hold) HoldsAll() bool { return h != NoHold && h != PartlyPartitioned }
 
 // Prevents returns why no restart may begin, empty if the patch of a restart does what it can.
 func (h Hold) Prevents() string {

@@ -88,12 +88,13 @@ func PartsOfDeployment(d *appsv1.Deployment) Parts {
 func PartsOfStatefulSet(s *appsv1.StatefulSet) Parts {
 	parts := newParts(&s.ObjectMeta, s.Spec.Selector, &s.Spec.Template, rolloutOfStatefulSet(s))
 	parts.Idle = parts.Rollout.Wanted == 0
-	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	switch {
 	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
 		parts.Hold = OnDelete
-	case rolling != nil && rolling.Partition != nil && *rolling.Partition > 0:
+	case partition(s) >= max(1, parts.Rollout.Wanted):
 		parts.Hold = Partitioned
+	case partition(s) > 0:
+		parts.Hold = PartlyPartitioned
 	}
 	return parts
 }

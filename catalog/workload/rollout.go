@@ -1,8 +1,12 @@
 package workload
 
 import (
+	"math"
+
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/record"
 )
 
 // Rollout is what the status of a workload says about the pods of its present template. Each kind
@@ -43,13 +47,30 @@ func (r Rollout) IsWhole() bool {
 	return r.Observed && r.Updated >= r.Wanted && r.Outdated <= 0 && r.Available >= r.Wanted
 }
 
+// RunsAsBefore reports whether as many pods run as before a restart, and none is left of another template.
+func (r Rollout) RunsAsBefore(ran record.Ran) bool {
+	before := ran.Of(r.Wanted)
+	return r.Observed && r.Updated >= before && r.Outdated <= 0 && r.Available >= before
+}
+
+// Ran returns how many pods run, by which a restart that begins now is judged.
+func (r Rollout) Ran() record.Ran {
+	switch {
+	case r.IsWhole():
+		return record.AllRan
+	case !r.Observed || r.Outdated > 0: // another template may break the pods
+		return 0
+	}
+	return record.Ran(max(0, min(r.Available, r.Wanted, math.MaxUint16-1)))
+}
+
 // LacksPods reports whether the status of the workload shows that not all pods run that it wants. Pods of an earlier template
 // count if nothing replaces them by itself. The status of some kinds does not show it.
 func (o *Object) LacksPods() bool {
 	switch {
 	case o.Idle, o.Rollout.ByPods:
 		return false
-	case o.Hold != NoHold:
+	case o.Hold.HoldsAll():
 		return o.Rollout.Available < o.Rollout.Wanted
 	}
 	return !o.Rollout.IsWhole()
@@ -81,12 +102,21 @@ func rolloutOfDeployment(d *appsv1.Deployment) Rollout {
 
 func rolloutOfStatefulSet(s *appsv1.StatefulSet) Rollout {
 	status := &s.Status
+	outdated := max(0, status.Replicas-status.UpdatedReplicas-partition(s))
 	return Rollout{
-		Wanted: wanted(s.Spec.Replicas), Updated: status.UpdatedReplicas, Outdated: status.Replicas - status.UpdatedReplicas,
+		Wanted: wanted(s.Spec.Replicas), Updated: status.Replicas - outdated, Outdated: outdated,
 		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= s.Generation,
 		Completed: status.CurrentRevision == status.UpdateRevision,
 		Deadline:  ReplacementTime(s.Spec.MinReadySeconds, &s.Spec.Template),
 	}
+}
+
+// partition returns how many pods of a StatefulSet keep an earlier template. They count as updated: they are as it wants them.
+func partition(s *appsv1.StatefulSet) int32 {
+	if rolling := s.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
+		return *rolling.Partition
+	}
+	return 0
 }
 
 func rolloutOfDaemonSet(d *appsv1.DaemonSet) Rollout {

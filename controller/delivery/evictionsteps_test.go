@@ -236,7 +236,7 @@ func (w *town) crash(t *rapid.T) {
 // evictionOf is a restart by eviction that began at noon.
 func evictionOf(wasWhole bool) *story {
 	s := &story{workload: *evicting(delivery.Evicting(evicting(whole), 3))}
-	s.restart = delivery.Begin(&s.workload, wasWhole, noon)
+	s.restart = delivery.Begin(&s.workload, ranIf(wasWhole), noon)
 	return s
 }
 
@@ -344,7 +344,7 @@ func TestARestartByTheOwnControllerIsDeliveredBetweenTwoSteps(t *testing.T) {
 	between := whole
 	between.Updated, between.Outdated, between.Waits, between.GaveUp, between.OwnRestart = 1, 2, true, true, workload.ReplacesPods
 	s := &story{workload: *evicting(delivery.Evicting(evicting(between), 3))}
-	s.restart = delivery.Begin(&s.workload, true, noon)
+	s.restart = delivery.Begin(&s.workload, record.AllRan, noon)
 	for earlier := range int32(3) {
 		s.workload.Rollout = delivery.Evicting(evicting(between), 3-earlier)
 		s.require(t, float64(earlier)*500, delivery.Rolling, "")

@@ -39,12 +39,22 @@ type Sight struct {
 	Pod, Container string
 	// HasRestarted means that the container runs for another time, so that its earlier logs may say why.
 	HasRestarted bool
-	// Ran is how many of the pods run that started since the restart, and have for the soak time. It is counted only if others have
-	// changed the workload since.
-	Ran int32
+	Tally
 	// IsLeaving means that a pod terminates, within its grace period. Others may have to wait for that.
 	IsLeaving bool
 }
+
+// Tally counts pods of the restart.
+type Tally struct {
+	// Down is how many have a container that crashes or hangs, and Ready how many are ready.
+	Down, Ready int32
+	// Ran is how many started since the restart and have run for the soak time. It is counted only if others have changed the
+	// workload since.
+	Ran int32
+}
+
+// Plus returns the sum of both.
+func (t Tally) Plus(o Tally) Tally { return Tally{t.Down + o.Down, t.Ready + o.Ready, t.Ran + o.Ran} }
 
 // String names the container and the pod, and says how they are.
 func (s *Sight) String() string {
@@ -72,16 +82,32 @@ var (
 // SightOf judges a pod at the given time, after a restart for these configs; none if it is not known for which. A pod
 // that terminates or has finished is fine, unless no kubelet ends it. What it returns shares memory with the pod.
 func SightOf(pod *corev1.Pod, causes []names.ConfigRef, now time.Time) Sight {
-	worst := Sight{Pod: pod.Name}
 	switch {
 	case pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > terminationDelay:
-		worst.Condition, worst.Reason = Blocked, "it does not terminate"
-		return worst
+		return Sight{Condition: Blocked, Reason: "it does not terminate", Pod: pod.Name}
 	case decide.HasFinished(pod):
 		return Sight{}
 	case pod.DeletionTimestamp != nil:
 		return Sight{IsLeaving: true}
 	}
+	worst := worstContainer(pod, causes)
+	if condition, why := placeOf(pod); condition > worst.Condition {
+		worst = Sight{Condition: condition, Reason: why, Pod: pod.Name}
+	}
+	switch {
+	case worst.Condition == Hanging, worst.Condition == Broken:
+		worst.Down = 1
+	case IsReady(pod):
+		worst.Ready = 1
+	case worst.Condition == Fine && len(pod.Status.ContainerStatuses) == 0:
+		worst.Condition, worst.Reason = Unstarted, "no container has started"
+	}
+	return worst
+}
+
+// worstContainer judges the containers of a pod.
+func worstContainer(pod *corev1.Pod, causes []names.ConfigRef) Sight {
+	worst := Sight{Pod: pod.Name}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
 			status := &statuses[i]
@@ -89,12 +115,6 @@ func SightOf(pod *corev1.Pod, causes []names.ConfigRef, now time.Time) Sight {
 				worst = Sight{Condition: condition, Reason: why, Pod: pod.Name, Container: status.Name, HasRestarted: status.RestartCount > 0 || status.LastTerminationState.Terminated != nil}
 			}
 		}
-	}
-	if condition, why := placeOf(pod); condition > worst.Condition {
-		worst = Sight{Condition: condition, Reason: why, Pod: pod.Name}
-	}
-	if worst.Condition == Fine && !IsReady(pod) && len(pod.Status.ContainerStatuses) == 0 {
-		worst.Condition, worst.Reason = Unstarted, "no container has started"
 	}
 	return worst
 }

@@ -66,8 +66,9 @@ type Restart struct {
 	Evict uint32
 	// Held is why no pod may be evicted, whatever the pods do; empty if one may.
 	Held string
-	// WasWhole means that all pods ran before the restart. Otherwise its failure says nothing.
-	WasWhole bool
+	// Ran is how many pods ran before the restart. If none did, its failure says nothing. Otherwise it is delivered when as many run,
+	// and fails if more are down than lacked before, or if none runs.
+	Ran record.Ran
 
 	// Since is when the workload was exposed: with this restart, or with one before it that was not judged. HasOthers means that others
 	// have restarted the workload or changed its template since this one, so that only pods which started since then say anything.
@@ -88,9 +89,9 @@ type Restart struct {
 
 // Begin returns the restart of a workload with this pod template, which began at the given time. If the workload may show what others
 // have done since, set what the restart has written.
-func Begin(w *workload.Workload, wasWhole bool, at time.Time) *Restart {
+func Begin(w *workload.Workload, ran record.Ran, at time.Time) *Restart {
 	return &Restart{
-		Timestamp: w.Timestamp, Template: w.Template, Bare: w.Bare, Evict: w.Record.Evict, WasWhole: wasWhole,
+		Timestamp: w.Timestamp, Template: w.Template, Bare: w.Bare, Evict: w.Record.Evict, Ran: ran,
 		Since: at, began: at, progressed: at, pause: firstAsk,
 	}
 }
@@ -120,7 +121,7 @@ func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Tim
 	age := now.Sub(began)
 	// What broke within its soak time, while nobody led, is not proven, although it was complete.
 	isProven := w.Rollout.Observed && w.Rollout.Completed && age >= policy.Soak+takeover
-	hasCompleted := (w.Rollout.IsWhole() || isProven) && w.Record.Evict == 0
+	hasCompleted := (w.Rollout.RunsAsBefore(w.Record.Ran) || isProven) && w.Record.Evict == 0
 	return began, age < policy.Soak || !hasCompleted
 }
 
@@ -159,7 +160,7 @@ func (r *Restart) Look(w *workload.Workload, policy Policy, now time.Time) Judge
 
 // away judges a workload of which nothing is to be seen. It may come back until its deadline, and what it would show then counts.
 func (r *Restart) away(reason string, policy Policy, now time.Time) Judgement {
-	if wait := r.ExposedUntil(policy).Sub(now); wait > 0 && r.WasWhole {
+	if wait := r.ExposedUntil(policy).Sub(now); wait > 0 && r.Ran > 0 {
 		return Judgement{Verdict: Away, Reason: reason, Again: wait}
 	}
 	return Judgement{Verdict: Neutral, Reason: reason}
@@ -213,7 +214,7 @@ func (r *Restart) end(w *workload.Workload) string {
 		return "it is being deleted"
 	case w.Idle:
 		return "it wants no pods"
-	case w.Hold != workload.NoHold:
+	case w.Hold.HoldsAll():
 		return "its pods do not restart by themselves"
 	}
 	return ""
@@ -302,7 +303,7 @@ const undone = "others have undone it: pods run that started before it"
 
 // isProven reports whether the pods that run have read the content.
 func (r *Restart) isProven(w *workload.Workload, seen Sight) bool {
-	return !r.whole.IsZero() && (!r.HasOthers || seen.Ran >= w.Rollout.Wanted)
+	return !r.whole.IsZero() && (!r.HasOthers || seen.Ran >= r.Ran.Of(w.Rollout.Wanted))
 }
 
 // rest waits for a while before the pods are read.
@@ -340,7 +341,7 @@ func (r *Restart) note(status workload.Rollout, now time.Time) {
 		r.best, r.progressed, r.pause = best, now, firstAsk
 	}
 	switch {
-	case !status.IsWhole():
+	case !status.RunsAsBefore(r.Ran):
 		r.whole = time.Time{}
 	case r.whole.IsZero():
 		r.whole, r.wasWhole, r.progressed, r.pause = now, true, now, firstAsk
@@ -355,7 +356,7 @@ func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, mi
 	mayRun := seen.Condition == Hanging || seen.Condition == Fine && missing == "" && !w.Rollout.CannotCreate
 	isPatient := mayRun && !r.gaveUp(w) && now.Sub(r.progressed) < policy.patience(w) && now.Before(r.latest(policy))
 	switch {
-	case seen.Condition == Broken:
+	case seen.Condition == Broken && r.areTooMany(w, seen.Down):
 		return r.failed(seen.String(), seen)
 	case r.isProven(w, seen):
 		return Judgement{Verdict: Delivered}
@@ -376,8 +377,10 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + seen.Reason}
 	case r.Held != "":
 		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
-	case seen.Condition == Hanging:
+	case seen.Condition >= Hanging && (seen.Ready == 0 || r.areTooMany(w, seen.Down)):
 		return r.failed(stuck+": "+seen.String(), seen)
+	case seen.Condition >= Hanging:
+		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String() + "; but no more pods are down than before"}
 	case !r.whole.IsZero():
 		return Judgement{Verdict: Neutral, Reason: undone}
 	case missing != "":
@@ -390,6 +393,11 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 		return r.failed("its controller has aborted the rollout", seen)
 	}
 	return Judgement{Verdict: Neutral, Reason: stuck + ", but no pod shows a failure"}
+}
+
+// areTooMany reports whether more pods are down than lacked before the restart.
+func (r *Restart) areTooMany(w *workload.Workload, down int32) bool {
+	return down > w.Rollout.Wanted-r.Ran.Of(w.Rollout.Wanted)
 }
 
 // askAgain reads the pods again after twice the time without progress.
@@ -412,7 +420,7 @@ func (r *Restart) askAgain(w *workload.Workload, policy Policy, now time.Time) J
 }
 
 func (r *Restart) failed(reason string, seen Sight) Judgement {
-	if !r.WasWhole {
+	if r.Ran == 0 {
 		return Judgement{Verdict: Neutral, Reason: reason + "; but pods were missing before"}
 	}
 	return Judgement{Verdict: Failed, Reason: reason, Seen: seen}

@@ -29,14 +29,22 @@ type story struct {
 	why       string
 	isLeaving bool
 	missing   string
-	ran       int32
+	tally     delivery.Tally
 	asked     int
 }
 
 func begin(wasWhole bool) *story {
 	s := &story{workload: workload.Workload{Object: workload.Object{Timestamp: noon.Format(time.RFC3339Nano), Rollout: begun}}}
-	s.restart = delivery.Begin(&s.workload, wasWhole, noon)
+	s.restart = delivery.Begin(&s.workload, ranIf(wasWhole), noon)
 	return s
+}
+
+// ranIf returns how many pods ran before: all or none.
+func ranIf(all bool) record.Ran {
+	if all {
+		return record.AllRan
+	}
+	return 0
 }
 
 // look judges at a time, with the pods if necessary.
@@ -44,7 +52,11 @@ func (s *story) look(seconds float64) delivery.Judgement {
 	got := s.restart.Look(&s.workload, policy, at(seconds))
 	if got.Verdict == delivery.AskPods {
 		s.asked++
-		got = s.restart.LookAtPods(&s.workload, policy, delivery.Sight{Condition: s.condition, Reason: s.why, IsLeaving: s.isLeaving, Ran: s.ran}, s.missing, at(seconds))
+		seen := delivery.Sight{Condition: s.condition, Reason: s.why, IsLeaving: s.isLeaving, Tally: s.tally}
+		if s.tally.Down == 0 && (s.condition == delivery.Hanging || s.condition == delivery.Broken) {
+			seen.Down = 1
+		}
+		got = s.restart.LookAtPods(&s.workload, policy, seen, s.missing, at(seconds))
 	}
 	return got
 }
@@ -125,7 +137,7 @@ func TestAWorkloadStaysExposedWhoeverRestartsIt(t *testing.T) {
 			runs.workload.Rollout = whole
 			runs.require(t, 10, delivery.Rolling, "")
 			runs.require(t, 40, delivery.Rolling, "") // they may be those from before
-			runs.ran = 3
+			runs.tally.Ran = 3
 			runs.require(t, 70, delivery.Delivered, "")
 
 			undone := changed()
@@ -152,7 +164,7 @@ func TestAnotherRestartGoesOnWithTheExposure(t *testing.T) {
 	s.look(1)
 	s.workload.Timestamp = ""
 	s.look(2)
-	next := delivery.Begin(&s.workload, true, at(300))
+	next := delivery.Begin(&s.workload, record.AllRan, at(300))
 	next.Continue(s.restart)
 	if next.HasOthers || !next.Since.Equal(noon) {
 		t.Errorf("%+v", next)
@@ -252,6 +264,35 @@ func TestARestartFails(t *testing.T) {
 				} else {
 					s.require(t, test.seconds, delivery.Neutral, test.want+"; but pods were missing before")
 				}
+			}
+		})
+	}
+}
+
+func TestARestartOfAWorkloadThatLacksPodsIsJudgedByThoseThatRan(t *testing.T) {
+	complete := workload.Rollout{Wanted: 3, Updated: 3, Available: 2, Observed: true}
+	halfway := workload.Rollout{Wanted: 3, Updated: 2, Outdated: 1, Available: 2, Observed: true}
+	for name, test := range map[string]struct {
+		rollout workload.Rollout
+		tally   delivery.Tally
+		soon    delivery.Verdict // after a look at the pods
+		late    delivery.Verdict // at the deadline
+	}{
+		"as many run":   {complete, delivery.Tally{Down: 1, Ready: 2}, delivery.Delivered, ""},
+		"more are down": {halfway, delivery.Tally{Down: 2}, delivery.Failed, ""},
+		"more are down though the rollout looks done": {complete, delivery.Tally{Down: 2, Ready: 1}, delivery.Failed, ""},
+		"as many are down, and others run":            {halfway, delivery.Tally{Down: 1, Ready: 1}, delivery.Rolling, delivery.Neutral},
+		"as many are down, and none runs":             {halfway, delivery.Tally{Down: 1}, delivery.Rolling, delivery.Failed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := begin(true)
+			s.restart.Ran = 2
+			s.workload.Rollout = test.rollout
+			s.look(1)
+			s.condition, s.why, s.tally = delivery.Broken, "it crashes", test.tally
+			s.require(t, 31.5, test.soon, "")
+			if test.late != "" {
+				s.require(t, 602, test.late, "")
 			}
 		})
 	}
@@ -476,7 +517,7 @@ func TestARestartIsOverAtSomeTime(t *testing.T) {
 				continue
 			case got.Verdict == delivery.Delivered && (wholeSince < 0 || now-wholeSince < 30):
 				t.Fatalf("delivered at %v, complete since %v", now, wholeSince)
-			case got.Verdict == delivery.Failed && !s.restart.WasWhole:
+			case got.Verdict == delivery.Failed && s.restart.Ran == 0:
 				t.Fatalf("failed, though pods were missing before: %+v", got)
 			case got.Verdict == delivery.AskPods:
 				t.Fatal("asks for the pods twice")

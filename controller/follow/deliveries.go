@@ -69,48 +69,12 @@ func NewDeliveries(of Parts) *Deliveries {
 	}
 }
 
-// WasWholeAfter returns whether all pods ran before the last restart, which may be this one.
-func (d *Deliveries) WasWholeAfter(w *workload.Workload, decision *decide.Decision) bool {
-	if decision.Outcome != decide.Restart {
-		return w.Record.WasWhole && w.Record.Trusted
-	}
-	return d.isWholeBefore(w, decision)
-}
-
-// isWholeBefore returns whether all pods run before a restart, or would but for content that it replaces. If they are
-// still being replaced for a restart before, they did if they ran before that.
-func (d *Deliveries) isWholeBefore(w *workload.Workload, decision *decide.Decision) bool {
-	rolling := d.Of(w.Ref)
-	return w.Rollout.IsWhole() || rolling != nil && (rolling.WasWhole && !rolling.HasFailed || rolling.isMendedBy(decision))
-}
-
-// StandingOf returns how a workload is before a restart.
-func (d *Deliveries) StandingOf(w *workload.Workload, decision *decide.Decision) gate.Standing {
-	rolling := d.Of(w.Ref)
-	switch {
-	case rolling != nil && rolling.isMendedBy(decision):
-		return gate.Failed
-	case rolling != nil && rolling.mayBeMendedBy(decision):
-		return gate.Exposed
-	case d.isWholeBefore(w, decision):
-		return gate.Well
-	}
-	return gate.Unwell
-}
-
 // UnprovenAfter returns what earlier restarts of a workload have brought that is still not proven once another one begins.
 func (d *Deliveries) UnprovenAfter(ref names.WorkloadRef, decision *decide.Decision) []decide.Cause {
 	if rolling := d.Of(ref); rolling != nil {
 		return causesOf(rolling.unprovenAfter(decision))
 	}
 	return nil
-}
-
-// Made is a restart that was made: what was written to the workload, which may show by now what others have done since.
-type Made struct {
-	At        time.Time
-	Timestamp string // of the pod template
-	WasWhole  bool   // all pods ran before
 }
 
 // Begin follows a restart that has just been made, instead of an earlier one. The argument is the workload as it was before.
@@ -124,8 +88,8 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 		return
 	}
 	restart := &RollingRestart{
-		Restart: delivery.Begin(w, made.WasWhole, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
-		mayMend: !w.Record.WasWhole && ranBeforeRestart(former),
+		Restart: delivery.Begin(w, made.Ran, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
+		mayMend: lostPods(former, w),
 	}
 	restart.Timestamp, restart.Template, restart.Bare = made.Timestamp, former.Template, former.Bare
 	restart.brought = d.Gate.Brought(w, decision.Causes)

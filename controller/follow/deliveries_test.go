@@ -17,11 +17,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/record"
+	toolsrecord "k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/controllertest"
 	"kubernetes-deployment-restart-controller/controller/delivery"
@@ -47,7 +48,7 @@ func deliveriesOf(t *testing.T, server objecttest.Answers, log io.Writer) *follo
 	d.Log = slog.New(slog.NewTextHandler(log, nil))
 	d.Quarantine = quarantine.New(quarantine.Options{Log: d.Log})
 	d.Pods = kinds.PodReader{Apps: clients.Apps.RESTClient(), Core: clients.Core.RESTClient()}
-	d.Events, d.Metrics = &record.FakeRecorder{}, metrics.New()
+	d.Events, d.Metrics = &toolsrecord.FakeRecorder{}, metrics.New()
 	d.Policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
 	d.Notices = gatekeeper.NewNotices(d.Log)
 	d.Gate.Notices = d.Notices
@@ -58,9 +59,9 @@ var webRef = names.WorkloadRef{Kind: names.Deployment, Namespace: "default", Nam
 
 func followWeb(d *follow.Deliveries, rollout workload.Rollout) {
 	w := workload.Workload{Object: workload.Object{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Selector: "app=web", Timestamp: time.Now().UTC().Format(time.RFC3339Nano), Rollout: rollout}}
-	w.Record.WasWhole = true
+	w.Record.Ran = record.AllRan
 	d.Catalog.ObserveWorkload(w)
-	d.Begin(&w, decide.Decision{Outcome: decide.Restart}, "", follow.Made{At: time.Now(), Timestamp: w.Timestamp, WasWhole: true})
+	d.Begin(&w, decide.Decision{Outcome: decide.Restart}, "", follow.Made{At: time.Now(), Timestamp: w.Timestamp, Ran: record.AllRan})
 }
 
 func TestARestartWhosePodsCannotBeReadIsJudgedByItsStatus(t *testing.T) {
@@ -100,7 +101,7 @@ func TestAnEarlierPodOnADeadNodeIsNoFailure(t *testing.T) {
 		return objecttest.Respond(http.StatusOK, &appsv1.ControllerRevisionList{})
 	}, io.Discard)
 	w := &workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: names.DaemonSet, Namespace: "default", Name: "web"}, UID: types.UID("web-uid"), Timestamp: "x", Rollout: workload.Rollout{Wanted: 5, Updated: 4, Outdated: 1, Available: 4, Observed: true}}}
-	restart := delivery.Begin(w, true, time.Now())
+	restart := delivery.Begin(w, record.AllRan, time.Now())
 	restart.Look(w, d.Policy, time.Now())
 	seen, err := d.Pods.Sight(t.Context(), w, delivery.Traces{})
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 )
@@ -44,6 +45,13 @@ type RollingRestart struct {
 	brought []gatekeeper.Brought
 	// NotBefore is when to look again at the earliest, because reading the pods takes long.
 	NotBefore time.Time
+}
+
+// Made is a restart that was made: what was written to the workload, which may show by now what others have done since.
+type Made struct {
+	At        time.Time
+	Timestamp string // of the pod template
+	Ran       record.Ran
 }
 
 // continues makes the restart go on with what the one before it has left unjudged.

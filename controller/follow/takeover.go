@@ -76,9 +76,10 @@ func RestartedAt(w *workload.Workload) time.Time {
 	return at
 }
 
-// ranBeforeRestart reports whether all pods of a workload ran before its last restart, which another process made.
-func ranBeforeRestart(w *workload.Workload) bool {
-	return w.Record.Trusted && w.Record.WasWhole && !w.OwnRecord && !RestartedAt(w).IsZero()
+// lostPods reports whether all pods of a workload ran before a restart that another process made, and did not before the present one.
+func lostPods(former, present *workload.Workload) bool {
+	ran := former.Record.Trusted && former.Record.Ran == record.AllRan && !former.OwnRecord && !RestartedAt(former).IsZero()
+	return ran && present.Record.Ran != record.AllRan
 }
 
 // MadeRestart names the restart that was the last one of a workload.
@@ -137,7 +138,7 @@ func (d *Deliveries) FollowFailed(ref names.WorkloadRef, config names.ConfigRef,
 		return
 	}
 	began := cmp.Or(DeliveredAt(w), w.Record.Written) // which is later if only a record was written since
-	if !w.Record.Trusted || w.Record.Reverted != nil || began.After(failed) || w.Idle || w.Hold != workload.NoHold || w.Deleting {
+	if !w.Record.Trusted || w.Record.Reverted != nil || began.After(failed) || w.Idle || w.Hold.HoldsAll() || w.Deleting {
 		return
 	}
 	if !slices.ContainsFunc(w.Record.RestartedFor, func(r record.Restarted) bool {
@@ -147,7 +148,7 @@ func (d *Deliveries) FollowFailed(ref names.WorkloadRef, config names.ConfigRef,
 	}
 	decision := d.RestartedFor(w)
 	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Record.WasWhole, began), id: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed, recorded: w.RecordSeen,
+		Restart: delivery.Begin(w, w.Record.Ran, began), id: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed, recorded: w.RecordSeen,
 		isUnexplained: true, IsUndated: !isDated,
 	}
 	d.Gate.Ended(ref, restart.id, time.Time{})
@@ -207,18 +208,14 @@ func restartID(w *workload.Workload) string {
 // adopt follows a restart that was made earlier for what a decision says and has made progress since, and makes the gate count it.
 func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began, progressed, now time.Time) {
 	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Record.WasWhole, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
+		Restart: delivery.Begin(w, w.Record.Ran, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
 		IsFormer: true, mayMend: !w.OwnRecord,
 	}
 	restart.brought = d.Gate.Brought(w, decision.Causes)
 	if before := d.Of(w.Ref); before != nil {
 		restart.continues(before)
 	}
-	standing := gate.Unwell
-	if w.Record.WasWhole {
-		standing = gate.Well
-	}
-	request := d.Gate.Request(w, &restart.Decision, 0, standing, now)
+	request := d.Gate.Request(w, &restart.Decision, 0, standingBefore(w, w.Record.Ran), now)
 	request.ID = restart.id
 	d.Gate.Resumed(request, now)
 	d.History.Begin(w.Ref, restart.id, wording.CauseNote(restart.Decision), began)

@@ -44,7 +44,9 @@ const (
 	Exposed
 	// Well workloads run with all their pods.
 	Well
-	// Unwell workloads lack pods for other reasons. They prove nothing, and cannot break.
+	// Lacking workloads run with some of their pods.
+	Lacking
+	// Unwell workloads run with none. They prove nothing, and cannot break.
 	Unwell
 )
 

@@ -310,6 +310,28 @@ func TestFailedWorkloadsComeFirstAndUnwellOnesLast(t *testing.T) {
 	b.expect("", due("another")) // nobody waits for them
 }
 
+func TestAWorkloadThatLacksPodsComesAfterWellOnesAndProvesAsMuch(t *testing.T) {
+	b := newBook(t, gradual(50))
+	lacking, alsoLacking, well, unwell := due("lacking"), due("also-lacking"), due("well"), due("unwell")
+	lacking.Standing, alsoLacking.Standing, unwell.Standing = Lacking, Lacking, Unwell
+	b.restart(due("first"))
+	b.expect(SlowStart, unwell, lacking, alsoLacking, well)
+	b.deliver(due("first"))
+	b.wakes("well")
+	b.restart(well)
+	b.End(well.Workload, start, start)
+	b.wakes("lacking")
+	b.restart(lacking)
+	b.expect(SlowStart, alsoLacking, unwell)
+	b.deliver(lacking)
+	b.wakes("also-lacking")
+	for p := range b.Progress() {
+		if p.Proven != 2 {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
 func TestAnUnwellWorkloadProvesNothing(t *testing.T) {
 	b := newBook(t, gradual(50))
 	unwell, first, second := due("unwell"), due("first"), due("second")

@@ -212,6 +212,8 @@ func (l *leader) request(a *app, changed []*simKey) *Request {
 		r.Standing = Failed
 	case a.isUnwell:
 		r.Standing = Unwell
+	case a.lacksPods:
+		r.Standing = Lacking
 	}
 	return r
 }
@@ -459,7 +461,7 @@ func (l *leader) count(id FanOut) {
 		takesPart := slices.ContainsFunc(a.reads, func(k *simKey) bool {
 			return a.of[k] == c && k.moment > 0 && (k.moment == id.Moment || id.Moment == 0 && k.moment <= l.known)
 		})
-		if takesPart && a.rollout == nil && !a.isBroken && !a.isUnwell && !a.cannotRoll && len(a.changed()) == 0 {
+		if takesPart && a.rollout == nil && !a.isBroken && !a.isUnwell && !a.lacksPods && !a.cannotRoll && len(a.changed()) == 0 {
 			running = append(running, a.ref)
 		}
 	}

@@ -70,6 +70,7 @@ type app struct {
 	recorded, previous map[*simKey]*content
 	immune             map[*content]bool
 	isUnwell           bool
+	lacksPods          bool // and some run
 	cannotRoll         bool
 	isSlow             bool
 	isHeld             bool
@@ -154,7 +155,7 @@ func (f *fleet) newConfig(namespace, name string) *simConfig {
 func (f *fleet) addApp(namespace string, configs []*simConfig) {
 	number := len(f.apps)
 	a := &app{
-		number: number, ref: workload(namespace, "w"+strconv.Itoa(number)), isSlow: f.chance(8), isUnwell: f.chance(10), cannotRoll: f.chance(12),
+		number: number, ref: workload(namespace, "w"+strconv.Itoa(number)), isSlow: f.chance(8), isUnwell: f.chance(10), lacksPods: f.chance(8), cannotRoll: f.chance(12),
 		of: map[*simKey]*simConfig{}, recorded: map[*simKey]*content{}, immune: map[*content]bool{},
 	}
 	if !f.isOff && f.chance(4) {

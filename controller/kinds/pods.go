@@ -63,16 +63,17 @@ func (r PodReader) List(ctx context.Context, w *workload.Workload) ([]LivePod, e
 func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces delivery.Traces) (delivery.Sight, error) {
 	var all sights
 	now := time.Now()
-	reset := func() { all = sights{worst: make(map[Origin]delivery.Sight), ran: make(map[Origin]int32)} }
+	reset := func() { all = sights{worst: make(map[Origin]delivery.Sight), count: make(map[Origin]delivery.Tally)} }
 	reset()
 	err := r.Each(ctx, w, reset, func(pod *corev1.Pod, from Origin) {
 		isEarlier := w.Record.IsEarlierPod(pod.CreationTimestamp.Time) || pod.CreationTimestamp.Time.Before(traces.Since.Truncate(time.Second))
-		all.add(delivery.SightOf(pod, traces.Causes, now), from, isEarlier)
-		if !isEarlier && !traces.Since.IsZero() && delivery.RunsSince(pod, now.Add(-traces.Soak)) {
-			all.ran[from]++
+		seen := delivery.SightOf(pod, traces.Causes, now)
+		if !traces.Since.IsZero() && delivery.RunsSince(pod, now.Add(-traces.Soak)) {
+			seen.Ran = 1
 		}
+		all.add(seen, from, isEarlier)
 	})
-	if err != nil || len(all.worst)+len(all.ran) == 0 {
+	if err != nil || len(all.worst) == 0 && traces.Since.IsZero() {
 		return all.blocked, err
 	}
 	isOfRestart, err := r.isOfRestart(ctx, w, traces)
@@ -86,7 +87,7 @@ func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces deliv
 type sights struct {
 	blocked delivery.Sight // of any pod, and whether one leaves
 	worst   map[Origin]delivery.Sight
-	ran     map[Origin]int32
+	count   map[Origin]delivery.Tally
 }
 
 func (s *sights) add(seen delivery.Sight, from Origin, isEarlier bool) {
@@ -97,7 +98,9 @@ func (s *sights) add(seen delivery.Sight, from Origin, isEarlier bool) {
 	case seen.Condition > s.worst[from].Condition && !isEarlier:
 		s.worst[from] = cloned(seen)
 	}
-	s.blocked.IsLeaving = isLeaving
+	if s.blocked.IsLeaving = isLeaving; !isEarlier {
+		s.count[from] = s.count[from].Plus(seen.Tally)
+	}
 }
 
 // of returns what the pods of some origins show.
@@ -108,9 +111,10 @@ func (s *sights) of(is func(Origin) bool) delivery.Sight {
 			one.IsLeaving, seen = seen.IsLeaving, one
 		}
 	}
-	for from, count := range s.ran {
+	seen.Tally = delivery.Tally{}
+	for from, count := range s.count {
 		if is(from) {
-			seen.Ran += count
+			seen.Tally = seen.Plus(count)
 		}
 	}
 	return seen

@@ -91,13 +91,13 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 		r.Backlogs.NoteDue(w.Ref, w.Record.Marked, now)
 		budget = budget.Spend(r.spacing(w), now)
 	}
-	made := follow.Made{At: now, Timestamp: timestampAfter(w, decision.Outcome, now), WasWhole: r.Deliveries.WasWholeAfter(w, &decision)}
+	made := follow.Made{At: now, Timestamp: timestampAfter(w, decision.Outcome, now), Ran: r.Deliveries.RanAfter(w, &decision)}
 	if admitted != nil {
 		admitted.ID = now.UTC().Format(time.RFC3339Nano)
 	}
 	patch, err := newPatch(w, decision, record.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken,
-		Timestamp: made.Timestamp, WasWhole: made.WasWhole,
+		Timestamp: made.Timestamp, Ran: made.Ran,
 		RestartedFor: r.restartedForAfter(w, &decision), Without: decision.Without, Evict: decide.EvictAfter(w, decision.Outcome),
 	})
 	if err != nil {

@@ -106,12 +106,13 @@ func allHolds(t *testing.T) []workload.Hold {
 
 func TestOnlyAHoldLeavesSomethingToDo(t *testing.T) {
 	want := map[workload.Hold]string{
-		workload.NoHold:      "",
-		workload.Paused:      ". The deployment is paused: its pods restart when it is resumed",
-		workload.OnDelete:    ". The update strategy of the deployment is OnDelete: each pod restarts when it is deleted",
-		workload.Partitioned: ". The deployment has a partition: pods with an ordinal below it keep running until it is lowered",
-		workload.Untriggered: ". It has no trigger of the type ConfigChange: its pods restart with its next rollout",
-		workload.InPlace:     ". The restart is held: its update strategy updates pods in place, which restarts nothing: set it to ReCreate",
+		workload.NoHold:            "",
+		workload.Paused:            ". The deployment is paused: its pods restart when it is resumed",
+		workload.OnDelete:          ". The update strategy of the deployment is OnDelete: each pod restarts when it is deleted",
+		workload.Partitioned:       ". The deployment has a partition: pods with an ordinal below it keep running until it is lowered",
+		workload.PartlyPartitioned: ". The deployment has a partition: pods with an ordinal below it keep running until it is lowered",
+		workload.Untriggered:       ". It has no trigger of the type ConfigChange: its pods restart with its next rollout",
+		workload.InPlace:           ". The restart is held: its update strategy updates pods in place, which restarts nothing: set it to ReCreate",
 	}
 	got := make(map[workload.Hold]string)
 	for _, hold := range allHolds(t) {

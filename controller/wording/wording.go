@@ -31,7 +31,7 @@ func Hold(w *workload.Workload) string {
 		return ". It has no trigger of the type ConfigChange: its pods restart with its next rollout"
 	case workload.InPlace:
 		return ". The restart is held: " + w.Hold.Prevents()
-	case workload.Partitioned:
+	case workload.Partitioned, workload.PartlyPartitioned:
 		if w.Ref.Kind.IsCustom() {
 			return ". The workload has a partition: some of its pods keep running until it is lowered"
 		}

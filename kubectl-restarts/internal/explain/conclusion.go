@@ -287,7 +287,7 @@ func (in *Input) waits(configs []*content.Config) string {
 		return "it is halted, " + facts.DescribeHalt(halt) + in.besides()
 	case answer.Reason == gate.Missing:
 		return answer.Text
-	case w.Hold != workload.NoHold:
+	case w.Hold.HoldsAll():
 		return facts.ByHand(w.Hold) + in.besides()
 	case answer.Reason == gate.Window:
 		return facts.Opening(answer.Text, answer.Until) + in.besides()

@@ -74,7 +74,7 @@ func ByHand(hold workload.Hold) string {
 		return "it is paused: the pods restart when it is resumed"
 	case workload.OnDelete:
 		return "its update strategy is OnDelete: each pod restarts when it is deleted"
-	case workload.Partitioned:
+	case workload.Partitioned, workload.PartlyPartitioned:
 		return "it has a partition: pods with an ordinal below it keep running until it is lowered"
 	case workload.Untriggered:
 		return "it has no trigger of the type ConfigChange: the pods restart with its next rollout"

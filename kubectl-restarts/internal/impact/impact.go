@@ -273,10 +273,12 @@ func (k *known) admit(w *facts.Workload, seen []*Change, reason string) (Outcome
 	switch {
 	case answer.Reason == gate.Hold:
 		return Held, answer.Text
-	case w.Hold != workload.NoHold:
+	case w.Hold.HoldsAll():
 		return ByHand, facts.ByHand(w.Hold)
 	case answer.Reason == gate.Window:
 		return Waits, facts.Opening(answer.Text, answer.Until)
+	case w.Hold != workload.NoHold:
+		return Restarts, reason + "; " + facts.ByHand(w.Hold)
 	}
 	return Restarts, reason
 }

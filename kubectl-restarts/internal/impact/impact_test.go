@@ -164,6 +164,15 @@ func TestWhatBecomesOfAWorkload(t *testing.T) {
 	}
 }
 
+func TestPodsBelowAPartitionAreSaidToKeepRunning(t *testing.T) {
+	all := workloads(t, deployment("web"))
+	all[0].Hold = workload.PartlyPartitioned
+	row := impact.Compute(&impact.Input{Changes: []impact.Change{edited()}, Workloads: all, Now: now}).Rows[0]
+	if row.Outcome != impact.Restarts || !strings.HasSuffix(row.Reason, "; it has a partition: pods with an ordinal below it keep running until it is lowered") {
+		t.Errorf("%+v", row)
+	}
+}
+
 func TestAWorkloadThatSeesNoChangedKeyIsNotListed(t *testing.T) {
 	others := []*appsv1.Deployment{
 		deployment("other-key", readsKey("", "COLOR")),

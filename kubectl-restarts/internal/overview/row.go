@@ -8,7 +8,6 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/policy"
-	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -49,7 +48,7 @@ func (l *look) row(w *facts.Workload) Row {
 	case !w.Record.Contradicted.IsZero():
 		row.Since = w.Record.Contradicted
 		l.due(w, &row, restarted)
-	case last != "" && w.Hold == workload.NoHold && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
+	case last != "" && !w.Hold.HoldsAll() && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		row.State, row.Since, row.Why = Rolling, restarted, cause+"; "+podsOf(w)
 	default:
 		l.judge(w, &row, restarted)

@@ -1,0 +1,64 @@
+package follow
+
+import (
+	"cmp"
+
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/gate"
+)
+
+// What a workload has to lose by a restart, and by what the restart is judged.
+
+// RanAfter returns how many pods ran before the last restart, which may be this one.
+func (d *Deliveries) RanAfter(w *workload.Workload, decision *decide.Decision) record.Ran {
+	switch {
+	case decision.Outcome == decide.Restart:
+		return d.ranBefore(w, decision)
+	case w.Record.Trusted:
+		return w.Record.Ran
+	}
+	return 0
+}
+
+// ranBefore returns how many pods run before a restart, or would but for content that it replaces. If they are still being
+// replaced for a restart before, as many did as before that.
+func (d *Deliveries) ranBefore(w *workload.Workload, decision *decide.Decision) record.Ran {
+	rolling, ran := d.Of(w.Ref), w.Rollout.Ran()
+	switch {
+	case rolling == nil, ran == record.AllRan:
+		return ran
+	case rolling.isMendedBy(decision):
+		return cmp.Or(rolling.Ran, record.AllRan)
+	case rolling.HasFailed: // which is why pods are missing
+		return 0
+	}
+	return max(ran, rolling.Ran)
+}
+
+// StandingOf returns how a workload is before a restart.
+func (d *Deliveries) StandingOf(w *workload.Workload, decision *decide.Decision) gate.Standing {
+	rolling := d.Of(w.Ref)
+	switch {
+	case rolling != nil && rolling.isMendedBy(decision):
+		return gate.Failed
+	case rolling != nil && rolling.mayBeMendedBy(decision):
+		return gate.Exposed
+	case rolling != nil && rolling.HasFailed && !w.Rollout.IsWhole():
+		return gate.Unwell
+	}
+	return standingBefore(w, d.ranBefore(w, decision))
+}
+
+// standingBefore returns how a workload is before a restart if so many pods ran. While pods are being replaced, it has them to lose
+// although a failure says nothing.
+func standingBefore(w *workload.Workload, ran record.Ran) gate.Standing {
+	switch {
+	case ran == record.AllRan:
+		return gate.Well
+	case ran > 0 || w.Rollout.Available > 0:
+		return gate.Lacking
+	}
+	return gate.Unwell
+}
