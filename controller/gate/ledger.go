@@ -75,33 +75,28 @@ type Ledger struct {
 	// underWay is how many restarts have begun and are not over.
 	underWay  int
 	finished  []Progress
-	forgotten []*Halt           // see [Ledger.TakeForgotten]
-	unserved  counts.By[string] // see [fanOut]
-	// uncertain has since when restarts are uncertain, began when those began that are not over, firstBegan when the
-	// first one did that they go on with, and unproven until when those keep their slots of which nothing is to be seen.
-	uncertain, began, firstBegan, unproven map[names.WorkloadRef]time.Time
-	recent                                 *[]*fanOut // see shared
+	forgotten []*Halt                       // see [Ledger.TakeForgotten]
+	unserved  counts.By[string]             // see [fanOut]
+	timed     map[names.WorkloadRef]*member // the members that have times
+	recent    *[]*fanOut                    // see shared
 }
 
 // New returns a ledger without restarts. It calls wake with each workload that waited and should ask
 // again; wake must return at once and must not call the ledger.
 func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
 	return &Ledger{
-		policy:     policy,
-		wake:       wake,
-		members:    make(map[names.WorkloadRef]*member),
-		fanOuts:    make(map[FanOut]*fanOut),
-		byConfig:   make(map[names.ConfigRef]map[*fanOut]struct{}),
-		halts:      newHalts(),
-		first:      newFirst(),
-		waves:      make(map[string]*waves),
-		places:     newPlaces(policy.Limit),
-		waiting:    make(map[Reason]int),
-		unserved:   make(counts.By[string]),
-		uncertain:  make(map[names.WorkloadRef]time.Time),
-		began:      make(map[names.WorkloadRef]time.Time),
-		firstBegan: make(map[names.WorkloadRef]time.Time),
-		unproven:   make(map[names.WorkloadRef]time.Time),
+		policy:   policy,
+		wake:     wake,
+		members:  make(map[names.WorkloadRef]*member),
+		fanOuts:  make(map[FanOut]*fanOut),
+		byConfig: make(map[names.ConfigRef]map[*fanOut]struct{}),
+		halts:    newHalts(),
+		first:    newFirst(),
+		waves:    make(map[string]*waves),
+		places:   newPlaces(policy.Limit),
+		waiting:  make(map[Reason]int),
+		unserved: make(counts.By[string]),
+		timed:    make(map[names.WorkloadRef]*member),
 	}
 }
 
@@ -192,7 +187,7 @@ func (l *Ledger) shared(fanOuts []*fanOut) *[]*fanOut {
 func (l *Ledger) Begin(r *Request, now time.Time) {
 	l.change(r.Workload, func(m *member) {
 		m.leave()
-		l.forgetUncertain(r.Workload, m)
+		m.uncertain = nil
 		m.wave, m.isPending = r.Wave, false
 		begun := l.newRestart(r, now)
 		due := m.next
@@ -200,7 +195,7 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 		if r.CannotRoll { // it exposes the workload to nothing, but what earlier ones did goes on
 			unserve(begun, due)
 			if m.isFollowed() {
-				l.leaveUnproven(r.Workload, m, l.began[r.Workload].Add(l.policy.Deadline))
+				l.leaveUnproven(r.Workload, m, m.began.Add(l.policy.Deadline))
 			}
 			return
 		}
@@ -209,22 +204,14 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 			endTurns(r.Workload.Namespace, m.current.turns())
 		}
 		unserve(begun, m.current, due)
-		delete(l.unproven, r.Workload)
-		if _, goesOn := l.firstBegan[r.Workload]; !goesOn || len(r.Continues) == 0 {
-			l.firstBegan[r.Workload] = now
+		first := now
+		if m.current != nil && len(r.Continues) > 0 {
+			first = m.firstBegan
 		}
-		l.began[r.Workload] = now
+		m.times = &times{began: now, firstBegan: first}
 		m.current = begun
 		m.current.phase = rolling
 	})
-}
-
-// endCurrent forgets the restart of a workload that is over.
-func (l *Ledger) endCurrent(ref names.WorkloadRef, m *member) {
-	m.current = nil
-	delete(l.began, ref)
-	delete(l.firstBegan, ref)
-	delete(l.unproven, ref)
 }
 
 // ExposedTo returns the fan-outs whose content a restart has brought to a workload that is not judged.
@@ -315,7 +302,7 @@ func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now
 			if due.isRefused = false; m.uncertain != nil { // any of the requests may arrive
 				due.freesSlot, due.gradual = true, l.shared(union(m.uncertain.fanOuts(), due.fanOuts()))
 			}
-			m.uncertain, l.uncertain[ref] = due, now
+			m.becomeUncertain(due, now)
 		case isPending:
 			endTurns(ref.Namespace, turns)
 			m.fail(due)
@@ -379,12 +366,11 @@ func (l *Ledger) Forget(ref names.WorkloadRef) {
 				lost.gradual = l.shared(union(current.fanOuts(), lost.fanOuts()))
 				lost.standing = min(lost.standing, current.standing)
 			}
-			current, l.began[ref], l.firstBegan[ref] = &lost, l.uncertain[ref], l.uncertain[ref]
-			l.forgetUncertain(ref, m)
+			current, m.times = &lost, &times{began: m.uncertainSince, firstBegan: m.uncertainSince}
 		}
-		*m = member{current: current}
+		*m = member{current: current, times: m.times}
 		if m.isFollowed() {
-			l.leaveUnproven(ref, m, l.began[ref].Add(l.policy.Deadline))
+			l.leaveUnproven(ref, m, m.began.Add(l.policy.Deadline))
 		}
 	})
 }
@@ -396,7 +382,6 @@ func (l *Ledger) See(ref names.WorkloadRef) {
 	}
 	l.change(ref, func(m *member) {
 		m.current.phase = soaking // which takes no place
-		delete(l.unproven, ref)
 	})
 }
 
@@ -408,8 +393,7 @@ func (l *Ledger) leaveUnproven(ref names.WorkloadRef, m *member, until time.Time
 		l.endUnproven(ref, m)
 		return
 	}
-	m.current.phase = unproven
-	l.unproven[ref] = until
+	m.current.phase, m.until = unproven, until
 }
 
 // endUnproven ends a restart that has proven nothing.
@@ -418,7 +402,7 @@ func (l *Ledger) endUnproven(ref names.WorkloadRef, m *member) {
 		f.noteEnd(ref.Namespace)
 		f.leaveOut(ref)
 	}
-	l.endCurrent(ref, m)
+	m.current = nil
 }
 
 // Rolled notes that all pods of a workload run after its restart, though not for long.
@@ -443,7 +427,7 @@ func (l *Ledger) Deliver(ref names.WorkloadRef) {
 				f.mended++
 			}
 		}
-		l.endCurrent(ref, m)
+		m.current = nil
 	})
 }
 
@@ -475,29 +459,31 @@ const (
 // Tick ends what has taken its time: the places and slots of uncertain restarts, the slots of those that are not judged, and the
 // patience with workloads that should go first. It should be called every few seconds.
 func (l *Ledger) Tick(now time.Time) {
-	for ref, since := range l.uncertain {
-		switch m := l.members[ref]; {
-		case now.Sub(since) >= uncertainSlots:
-			l.Resolve(ref)
-		case m.uncertain.takesPlace && now.Sub(since) >= uncertainPlace, !m.uncertain.freesSlot && now.Sub(since) >= l.policy.Deadline:
-			l.change(ref, func(m *member) {
-				m.uncertain.takesPlace = m.uncertain.takesPlace && now.Sub(since) < uncertainPlace
-				m.uncertain.freesSlot = m.uncertain.freesSlot || now.Sub(since) >= l.policy.Deadline
-			})
+	for ref, m := range l.timed {
+		if m.uncertain != nil {
+			l.passUncertain(ref, m.uncertain, now.Sub(m.uncertainSince))
 		}
-	}
-	for ref, since := range l.firstBegan {
-		if now.Sub(since) >= longestPlace {
-			l.FreePlace(ref) // whatever other restarts go on with it
-		}
-	}
-	for ref, until := range l.unproven {
-		if !now.Before(until) {
+		switch {
+		case m.current == nil:
+		case m.current.phase == unproven && !now.Before(m.until):
 			l.change(ref, func(m *member) { l.endUnproven(ref, m) })
+		case now.Sub(m.firstBegan) >= longestPlace:
+			l.FreePlace(ref) // whatever other restarts go on with it
 		}
 	}
 	for _, config := range l.first.late(now) {
 		l.callFanOuts(config)
+	}
+}
+
+// passUncertain ends what a restart occupies that has been uncertain for a while.
+func (l *Ledger) passUncertain(ref names.WorkloadRef, r *restart, since time.Duration) {
+	keepsPlace, freesSlot := r.takesPlace && since < uncertainPlace, r.freesSlot || since >= l.policy.Deadline
+	switch {
+	case since >= uncertainSlots:
+		l.Resolve(ref)
+	case keepsPlace != r.takesPlace || freesSlot != r.freesSlot:
+		l.change(ref, func(m *member) { m.uncertain.takesPlace, m.uncertain.freesSlot = keepsPlace, freesSlot })
 	}
 }
 
@@ -511,14 +497,8 @@ func (l *Ledger) Resolve(ref names.WorkloadRef) {
 		if m.isPending && m.next == nil {
 			m.fail(m.uncertain)
 		}
-		l.forgetUncertain(ref, m)
+		m.uncertain = nil
 	})
-}
-
-// forgetUncertain notes that no restart of a workload is uncertain any more.
-func (l *Ledger) forgetUncertain(ref names.WorkloadRef, m *member) {
-	m.uncertain = nil
-	delete(l.uncertain, ref)
 }
 
 // change changes what is known about a workload, and calls those that waited for that. Nobody waits for a
@@ -533,6 +513,12 @@ func (l *Ledger) change(ref names.WorkloadRef, change func(*member)) {
 	l.count(ref.Namespace, m, -1)
 	change(m)
 	l.count(ref.Namespace, m, +1)
+	if m.current == nil && m.uncertain == nil {
+		m.times = nil
+		delete(l.timed, ref)
+	} else {
+		l.timed[ref] = m
+	}
 	if m.isEmpty() {
 		if delete(l.members, ref); len(l.members) == 0 {
 			l.members = make(map[names.WorkloadRef]*member) // releases the memory that many entries took
