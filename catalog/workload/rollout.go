@@ -47,10 +47,11 @@ func (r Rollout) IsWhole() bool {
 	return r.Observed && r.Updated >= r.Wanted && r.Outdated <= 0 && r.Available >= r.Wanted
 }
 
-// RunsAsBefore reports whether as many pods run as before a restart, and none is left of another template.
+// RunsAsBefore reports whether as many pods run as before a restart, and no more are left of another template than lacked before,
+// such as one on a node that is gone. If any is left, only the pods show which ones run.
 func (r Rollout) RunsAsBefore(ran record.Ran) bool {
 	before := ran.Of(r.Wanted)
-	return r.Observed && r.Updated >= before && r.Outdated <= 0 && r.Available >= before
+	return r.Observed && r.Updated >= before && r.Outdated <= r.Wanted-before && r.Available >= before
 }
 
 // Ran returns how many pods run, by which a restart that begins now is judged.

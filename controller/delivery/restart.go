@@ -121,7 +121,7 @@ func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Tim
 	age := now.Sub(began)
 	// What broke within its soak time, while nobody led, is not proven, although it was complete.
 	isProven := w.Rollout.Observed && w.Rollout.Completed && age >= policy.Soak+takeover
-	hasCompleted := (w.Rollout.RunsAsBefore(w.Record.Ran) || isProven) && w.Record.Evict == 0
+	hasCompleted := (w.Rollout.RunsAsBefore(w.Record.Ran) && w.Rollout.Outdated <= 0 || isProven) && w.Record.Evict == 0
 	return began, age < policy.Soak || !hasCompleted
 }
 
@@ -194,11 +194,13 @@ type Traces struct {
 	// Since is when the pods began that say something, zero if those of the present template do, and Soak how long they must run.
 	Since time.Time
 	Soak  time.Duration
+	// Counts means that it matters how many pods run, although none shows a failure.
+	Counts bool
 }
 
 // Traces returns what to look for.
 func (r *Restart) Traces(policy Policy, causes []names.ConfigRef) Traces {
-	t := Traces{Causes: causes, Soak: policy.Soak}
+	t := Traces{Causes: causes, Soak: policy.Soak, Counts: r.HasOthers || r.best.outdated > 0}
 	if r.HasOthers {
 		t.Since = r.began
 	}
@@ -283,7 +285,7 @@ func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time
 		return Judgement{Verdict: Rolling, Again: wait}
 	case r.HasOthers && now.Sub(r.whole) >= longest:
 		return Judgement{Verdict: Neutral, Reason: undone}
-	case r.HasOthers:
+	case r.HasOthers, w.Rollout.Outdated > 0:
 		return r.rest(r.nextLook.Sub(now))
 	}
 	return Judgement{Verdict: Delivered}
@@ -303,7 +305,14 @@ const undone = "others have undone it: pods run that started before it"
 
 // isProven reports whether the pods that run have read the content.
 func (r *Restart) isProven(w *workload.Workload, seen Sight) bool {
-	return !r.whole.IsZero() && (!r.HasOthers || seen.Ran >= r.Ran.Of(w.Rollout.Wanted))
+	before := r.Ran.Of(w.Rollout.Wanted)
+	switch {
+	case r.whole.IsZero():
+		return false
+	case r.HasOthers:
+		return seen.Ran >= before
+	}
+	return w.Rollout.Outdated <= 0 || seen.Ready >= before
 }
 
 // rest waits for a while before the pods are read.
@@ -381,7 +390,7 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 		return r.failed(stuck+": "+seen.String(), seen)
 	case seen.Condition >= Hanging:
 		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String() + "; but no more pods are down than before"}
-	case !r.whole.IsZero():
+	case !r.whole.IsZero() && r.HasOthers:
 		return Judgement{Verdict: Neutral, Reason: undone}
 	case missing != "":
 		return r.failed(stuck+": "+missing, seen)

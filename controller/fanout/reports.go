@@ -143,7 +143,7 @@ func (r *Reports) ReportFinished(p *gate.Progress, now time.Time) {
 		text = fmt.Sprintf("finished: %d delivered; %d more ran with it before", p.Delivered, others)
 	}
 	if p.Mended > 0 {
-		text += fmt.Sprintf("; %d more that lacked pods before", p.Mended)
+		text += fmt.Sprintf("; %d more of which no pod ran before", p.Mended)
 	}
 	if !r.Note(p.FanOut.Config, corev1.EventTypeNormal, events.FanOut, text) {
 		r.NoteUnfinished(p.FanOut.Config, p.Since) // its end is told at a later look

@@ -36,7 +36,7 @@ func (r *RollingRestart) brokenAfter(decision *decide.Decision) []decide.Cause {
 
 // mayBeMendedBy reports whether a restart would replace what this one, or one before it, has brought and not proven.
 func (r *RollingRestart) mayBeMendedBy(decision *decide.Decision) bool {
-	return r.Ran > 0 && !r.HasFailed && (isUnclear(&r.Decision) || replacesAny(decision, r.Decision.Causes) || replacesAny(decision, causesOf(r.unproven)))
+	return r.hadPods && !r.HasFailed && (isUnclear(&r.Decision) || replacesAny(decision, r.Decision.Causes) || replacesAny(decision, causesOf(r.unproven)))
 }
 
 // unprovenAfter returns [RollingRestart.unproven] of a restart that follows this one.

@@ -89,7 +89,7 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 	}
 	restart := &RollingRestart{
 		Restart: delivery.Begin(w, made.Ran, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
-		mayMend: lostPods(former, w),
+		mayMend: lostPods(former, w), hadPods: made.Ran > 0 || former.Rollout.Available > 0,
 	}
 	restart.Timestamp, restart.Template, restart.Bare = made.Timestamp, former.Template, former.Bare
 	restart.brought = d.Gate.Brought(w, decision.Causes)
@@ -160,7 +160,7 @@ func (d *Deliveries) MayRecover(ref names.WorkloadRef) bool {
 		return false
 	}
 	w, held := d.known(ref)
-	return w != nil && held == "" && w.Rollout.IsWhole()
+	return w != nil && held == "" && w.Rollout.RunsAsBefore(restart.Ran)
 }
 
 // Finish stops following a restart, unless another one has begun.

@@ -33,6 +33,8 @@ type RollingRestart struct {
 	// mayMend means that a restart before this one may have failed, and none may have been delivered since, because a former
 	// leader made this restart, or one before it: no object says how a restart went.
 	mayMend bool
+	// hadPods means that pods ran before, so that the restart may break them.
+	hadPods bool
 	// brokenBy is what restarts before this one brought that failed, unless another one has replaced it since. Because of
 	// that, the pods may fail whatever this one brings. Only the last of these causes are kept.
 	brokenBy []decide.Cause

@@ -209,7 +209,7 @@ func restartID(w *workload.Workload) string {
 func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began, progressed, now time.Time) {
 	restart := &RollingRestart{
 		Restart: delivery.Begin(w, w.Record.Ran, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
-		IsFormer: true, mayMend: !w.OwnRecord,
+		IsFormer: true, mayMend: !w.OwnRecord, hadPods: w.Record.Ran > 0 || w.Rollout.Available > 0,
 	}
 	restart.brought = d.Gate.Brought(w, decision.Causes)
 	if before := d.Of(w.Ref); before != nil {

@@ -32,7 +32,7 @@ type fanOut struct {
 	// delivered is how many restarts have proven the content. running is how many other workloads ran
 	// with it already, once that was counted.
 	delivered, running int
-	// mended is how many more were delivered to workloads that lacked pods before, which proves nothing.
+	// mended is how many more were delivered to workloads of which no pod ran before, which proves nothing.
 	mended    int
 	isCounted bool
 	// unserved are the workloads that have no restart in the fan-out any more, because theirs ended in another way, or

@@ -19,7 +19,7 @@ type Progress struct {
 	// Unserved is how many workloads have no restart any more: theirs has failed or said nothing, or was no longer
 	// due before it began.
 	Unserved int
-	// Mended is how many more restarts were delivered, to workloads that lacked pods before.
+	// Mended is how many more restarts were delivered, to workloads of which no pod ran before.
 	Mended int
 }
 

@@ -73,7 +73,7 @@ func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces deliv
 		}
 		all.add(seen, from, isEarlier)
 	})
-	if err != nil || len(all.worst) == 0 && traces.Since.IsZero() {
+	if err != nil || len(all.worst) == 0 && !traces.Counts {
 		return all.blocked, err
 	}
 	isOfRestart, err := r.isOfRestart(ctx, w, traces)
