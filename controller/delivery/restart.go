@@ -118,11 +118,16 @@ func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Tim
 	if began.After(now) {
 		began = now
 	}
-	age := now.Sub(began)
+	soaked := now.Sub(began) - policy.Soak
+	return began, soaked < 0 || !hasCompleted(w, soaked)
+}
+
+// hasCompleted reports whether a restart is over whose soak time was over so long ago.
+func hasCompleted(w *workload.Workload, ago time.Duration) bool {
+	runs := w.Rollout.RunsAsBefore(w.Record.Ran) && w.Rollout.Outdated <= 0
 	// What broke within its soak time, while nobody led, is not proven, although it was complete.
-	isProven := w.Rollout.Observed && w.Rollout.Completed && age >= policy.Soak+takeover
-	hasCompleted := (w.Rollout.RunsAsBefore(w.Record.Ran) && w.Rollout.Outdated <= 0 || isProven) && w.Record.Evict == 0
-	return began, age < policy.Soak || !hasCompleted
+	isProven := w.Rollout.Observed && w.Rollout.Completed && ago >= takeover
+	return (runs || isProven) && w.Record.Evict == 0
 }
 
 // judged returns a workload with the status to judge. The workload's own controller, if that replaces the pods, replaces
