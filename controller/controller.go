@@ -31,6 +31,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/show"
 	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
@@ -110,7 +111,8 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	pods := kinds.PodReader{Apps: to.following.Apps.RESTClient(), Core: to.following.Core.RESTClient(), Kinds: to.custom, Events: to.recorder}
 
 	changes, backlogs, journal, queue := pending.NewChangeQueue(), pending.NewBacklogs(), restart.NewJournal(), restart.NewQueue()
-	evictions, notices, unjudged, refused, haltsChanged := follow.NewEvictions(known), gatekeeper.NewNotices(log), pending.NewUnjudged(), run.NewSignal(), run.NewSignal()
+	table := tracker.New()
+	evictions, notices, unjudged, refused, haltsChanged := follow.NewEvictions(known, table), gatekeeper.NewNotices(log), pending.NewUnjudged(), run.NewSignal(), run.NewSignal()
 	gate := gatekeeper.New(gatekeeper.Options{
 		FanOut: options.FanOut, Evicts: options.Evict, Deadline: options.RestartDeadline, Catalog: known, Notices: notices, Log: log,
 		Wake:           func(ref names.WorkloadRef) { queue.Add(ref, names.ConfigRef{}) },
@@ -124,7 +126,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	keys := &store.Keys{Core: to.clients.Core, Namespace: options.OwnNamespace, Secret: options.KeySecret, ReadOnly: options.DryRun, Log: log}
 
 	deliveries := follow.NewDeliveries(follow.Parts{
-		Catalog: known, Gate: gate, Halted: haltsChanged, Pods: pods, Evictions: evictions, Notices: notices, Events: to.recorder,
+		Catalog: known, Table: table, Gate: gate, Halted: haltsChanged, Pods: pods, Evictions: evictions, Notices: notices, Events: to.recorder,
 		Metrics: metrics, Quarantine: left, Log: log,
 		Policy: delivery.Policy{Soak: options.RestartSoak, Deadline: options.RestartDeadline},
 	})
@@ -179,7 +181,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	staleness := judge.NewStaleness(unjudged, known, judging.Judge)
 	board := &show.Board{
 		Catalog: known, Kinds: rows, Custom: to.custom, OptIns: optIns, Watching: watches, Mistakes: mistakes, Unusable: taking.Unusable,
-		Absences: absences, Resting: resting, Changes: changes, Restarter: restarter, Deliveries: deliveries, Evictions: evictions, Gate: gate,
+		Absences: absences, Resting: resting, Changes: changes, Restarter: restarter, Deliveries: deliveries, Evictions: evictions, Table: table, Gate: gate,
 		KeyObject: &keys.Object, Staleness: staleness, Quarantine: left, Metrics: metrics, Role: role,
 	}
 	return &Controller{

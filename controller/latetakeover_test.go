@@ -13,6 +13,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -65,13 +66,13 @@ func TestAWorkloadWhoseRestartCannotBeTakenOverKeepsNoLeaderFromBeginning(t *tes
 	settle(w)
 	w.show("deployments", w.deployments[w.restarted()[0]])
 	d := w.controller.deliveries
-	clear(d.Rolling)
+	d.Table.UpdateAll(func(row *tracker.Row) { row.Rolling = nil })
 	queue := d.Queue
 	d.Queue = nil // so that following it panics
 	w.controller.beginToLead()
 	d.Queue = queue
-	if underWay := w.controller.gate.Ledger.UnderWay(); underWay != 0 || len(d.Rolling) > 0 {
-		t.Errorf("others wait for %d restarts, and %d are followed", underWay, len(d.Rolling))
+	if underWay, followed := w.controller.gate.Ledger.UnderWay(), rowsThat(d.Table, isFollowed); underWay != 0 || len(followed) > 0 {
+		t.Errorf("others wait for %d restarts, and %v are followed", underWay, followed)
 	}
 	w.controller.requirePanics(t, quarantine.Delivery, 1, "[!] 1 object left alone")
 }

@@ -17,9 +17,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/events"
-	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/show"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -92,7 +92,7 @@ func TestALostPermissionIsToldSinceTheFirstAttemptThatItRefused(t *testing.T) {
 
 func TestALostPermissionToEvictIsTold(t *testing.T) {
 	c, _ := newIdleController(t)
-	c.evictor.Rows = map[names.WorkloadRef]*follow.Eviction{objecttest.Web: {}}
+	c.evictor.Table.Update(objecttest.Web, func(row *tracker.Row) { row.Eviction = &tracker.Eviction{} })
 	err := objecttest.RefusalWith(http.StatusForbidden, metav1.StatusReasonForbidden, strings.Replace(objecttest.LackedPermission, "patch", "create", 1))
 	w := &workload.Workload{Object: workload.Object{Ref: objecttest.Web}}
 	c.evictor.Failed(w, time.Now(), err)
@@ -224,7 +224,7 @@ func TestThatARefusalForLackOfAPermissionBeginsIsNotedOnce(t *testing.T) {
 	requireNoted("the ConfigMap of halts, once it could be read", 1)
 
 	web := &workload.Workload{Object: workload.Object{Ref: objecttest.Web}}
-	w.controller.evictor.Rows = map[names.WorkloadRef]*follow.Eviction{web.Ref: {}}
+	w.controller.evictor.Table.Update(web.Ref, func(row *tracker.Row) { row.Eviction = &tracker.Eviction{} })
 	for i, want := range []int{1, 0} {
 		w.controller.evictor.Failed(web, time.Now(), err)
 		requireNoted(fmt.Sprintf("attempt %d at an eviction", i), want)
@@ -232,5 +232,5 @@ func TestThatARefusalForLackOfAPermissionBeginsIsNotedOnce(t *testing.T) {
 }
 
 func (c *Controller) lostPermissions(namespace string) []status.Gap {
-	return show.LostPermissions(namespace, c.restarter.Backlogs, c.evictor.Evictions)
+	return show.LostPermissions(namespace, c.restarter.Backlogs, c.evictor.Table)
 }

@@ -22,10 +22,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
-	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/intake"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
 
@@ -272,7 +272,7 @@ func TestARestartForARotationIsJudgedAtOnceAfterATakeover(t *testing.T) {
 		w.controller.beginToLead()
 		w.controller.gate.SetHaltsTried()
 		w.controller.gate.SetHaltsKnown(true)
-		if restart := (&follow.RollingRestart{IsFormer: true, Decision: decide.Decision{Causes: []decide.Cause{{Config: class}}}}); !w.controller.deliveries.KnowsEnough(restart) {
+		if restart := (&tracker.RollingRestart{IsFormer: true, Decision: decide.Decision{Causes: []decide.Cause{{Config: class}}}}); !w.controller.deliveries.KnowsEnough(restart) {
 			t.Error("it waits for the content of a class")
 		}
 	})

@@ -187,8 +187,8 @@ func TestAWorkloadWhoseFailureIsNoLongerFollowedSaysThatItRunsAgain(t *testing.T
 		if events := told(events.Recovered); len(events) != 1 || !strings.HasPrefix(events[0], "runs again, ") {
 			t.Errorf("%q", events)
 		}
-		if len(d.Unmended) > 0 {
-			t.Errorf("left: %v", d.Unmended)
+		if left := rowsThat(d.Table, isUnmended); len(left) > 0 {
+			t.Errorf("left: %v", left)
 		}
 	})
 }
@@ -199,8 +199,8 @@ func TestAFailureIsForgottenWithItsWorkload(t *testing.T) {
 		d, ref := w.controller.deliveries, objecttest.DeploymentNamed(broken)
 		w.controller.intake.ForgetWorkload(ref)
 		d.NoteFailed(ref) // by a worker that does not know that yet
-		if len(d.Unmended) > 0 {
-			t.Errorf("left: %v", d.Unmended)
+		if left := rowsThat(d.Table, isUnmended); len(left) > 0 {
+			t.Errorf("left: %v", left)
 		}
 	})
 }

@@ -24,12 +24,14 @@ import (
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/optin"
 	"kubernetes-deployment-restart-controller/controller/controllertest"
 	"kubernetes-deployment-restart-controller/controller/intake"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 // world is an API server with ConfigMaps, Secrets and Deployments, and a controller that
@@ -303,3 +305,17 @@ func (*world) respond(code int, object any) (*http.Response, error) {
 		StatusCode: code, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(body)),
 	}, err
 }
+
+// rowsThat returns the workloads whose row is of a kind.
+func rowsThat(table *tracker.Table, isOne func(*tracker.Row) bool) (found []names.WorkloadRef) {
+	for ref, row := range table.All() {
+		if isOne(&row) {
+			found = append(found, ref)
+		}
+	}
+	return found
+}
+
+func isFollowed(row *tracker.Row) bool { return row.Rolling != nil }
+
+func isUnmended(row *tracker.Row) bool { return row.Unmended }

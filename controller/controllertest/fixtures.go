@@ -24,14 +24,15 @@ import (
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/custom"
 )
 
 // Followed follows restarts in a catalog, until somebody looks.
 func Followed(known *catalog.Catalog) *follow.Deliveries {
-	open := OpenGate(known)
-	return follow.NewDeliveries(follow.Parts{Catalog: known, Evictions: follow.NewEvictions(known), Gate: open, Halted: run.NewSignal(), Notices: open.Notices})
+	open, table := OpenGate(known), tracker.New()
+	return follow.NewDeliveries(follow.Parts{Catalog: known, Table: table, Evictions: follow.NewEvictions(known, table), Gate: open, Halted: run.NewSignal(), Notices: open.Notices})
 }
 
 // OpenGate returns a gatekeeper that holds no restart back but for its budget.

@@ -24,6 +24,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -73,12 +74,12 @@ func (e *Evictor) Run(ctx context.Context) {
 // Work makes the next step of a restart by eviction.
 func (e *Evictor) Work(ctx context.Context, ref names.WorkloadRef) {
 	w := e.Catalog.Workload(ref)
-	row, isUnderWay := e.Of(ref)
-	if w == nil || !isUnderWay || w.Record.Evict != row.Of || w.Method() == policy.ByTemplate || w.Deleting {
+	row := e.Table.Of(ref).Eviction
+	if w == nil || row == nil || w.Record.Evict != row.Of || w.Method() == policy.ByTemplate || w.Deleting {
 		return // whoever changes that brings the workload back
 	}
 	now := time.Now()
-	if pause := e.untilNext(w, &row, now); pause > 0 {
+	if pause := e.untilNext(w, row, now); pause > 0 {
 		e.noteFuture(w, now)
 		e.Queue.AddAfter(ref, pause)
 		return
@@ -113,14 +114,14 @@ func (e *Evictor) Work(ctx context.Context, ref names.WorkloadRef) {
 func (e *Evictor) hold(w *workload.Workload, why string, began time.Time) {
 	now := time.Now()
 	pause := follow.ListingShare * now.Sub(began)
-	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) { row.NotBefore = now.Add(pause) })
-	e.wait(w, follow.EvictionWait{Reason: follow.WaitsForPerson, Text: why, Since: now})
+	e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) { row.NotBefore = now.Add(pause) })
+	e.wait(w, tracker.EvictionWait{Reason: tracker.WaitsForPerson, Text: why, Since: now})
 	e.Queue.AddAfter(w.Ref, max(heldPause, pause))
 }
 
 // untilNext returns how long to wait before the next look. A time in the future is that of a clock that has jumped, or
 // was forged; until then, new pods would seem to be older than the restart.
-func (e *Evictor) untilNext(w *workload.Workload, row *follow.Eviction, now time.Time) time.Duration {
+func (e *Evictor) untilNext(w *workload.Workload, row *tracker.Eviction, now time.Time) time.Duration {
 	began, _ := w.Record.EvictedAt()
 	next := row.Seen.Add(workload.EvictionDelay)
 	for _, other := range []time.Time{row.NotBefore, began.Add(workload.EvictionDelay)} {
@@ -135,7 +136,7 @@ func (e *Evictor) untilNext(w *workload.Workload, row *follow.Eviction, now time
 func (e *Evictor) noteFuture(w *workload.Workload, now time.Time) {
 	if began, _ := w.Record.EvictedAt(); began.Sub(now) > workload.EvictionDelay {
 		why := "its record is from the future, " + began.Format(time.RFC3339) + ": a clock was wrong, or somebody else has written it"
-		e.wait(w, follow.EvictionWait{Reason: follow.WaitsForError, Text: why, Since: now})
+		e.wait(w, tracker.EvictionWait{Reason: tracker.WaitsForError, Text: why, Since: now})
 	}
 }
 
@@ -148,7 +149,7 @@ func doubled(pause time.Duration, n int) time.Duration {
 func (e *Evictor) note(w *workload.Workload, left *delivery.Left, began time.Time) {
 	now, isNew := time.Now(), false
 	e.noteReplaced(w, left, now)
-	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) {
 		row.Earlier, row.Counted, row.NotBefore = left.Earlier, now, now.Add(follow.ListingShare*now.Sub(began))
 		isNew = left.Earlier > 0 && !row.IsFollowed
 		row.IsFollowed = row.IsFollowed || isNew
@@ -179,7 +180,7 @@ func (e *Evictor) step(ctx context.Context, w *workload.Workload, step delivery.
 // lookLater makes the evictor look again after a pause, which grows.
 func (e *Evictor) lookLater(w *workload.Workload) {
 	looks := 0
-	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) { row.Looks++; looks = row.Looks })
+	e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) { row.Looks++; looks = row.Looks })
 	e.Queue.AddAfter(w.Ref, doubled(stepPause, looks))
 }
 
@@ -193,17 +194,14 @@ func (e *Evictor) evict(ctx context.Context, w *workload.Workload, pod *delivery
 	default:
 		e.Metrics.Evictions.Inc()
 		e.Log.Info("evicted a pod", "workload", w.Ref, "pod", pod.Name, "ready", pod.IsReady)
-		isPresent := false // another restart may have begun meanwhile
-		e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
-			isPresent = true
+		if e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) { // another restart may have begun meanwhile
 			row.Earlier, row.Looks, row.Refusals, row.Reported = max(0, row.Earlier-1), 0, 0, time.Time{}
-		})
-		if isPresent {
+		}) {
 			e.Deliveries.FollowEviction(w, time.Now())
 		}
 		e.Deliveries.Observe(w.Ref)
 	}
-	e.wait(w, follow.EvictionWait{Reason: follow.WaitsForPods, Text: "a pod has not been replaced", Since: time.Now()})
+	e.wait(w, tracker.EvictionWait{Reason: tracker.WaitsForPods, Text: "a pod has not been replaced", Since: time.Now()})
 	e.Queue.AddAfter(w.Ref, stepPause)
 	return nil
 }
@@ -261,17 +259,21 @@ func addAppeared(next, last *decide.Decision, view *catalog.View) {
 }
 
 // wait notes what the next eviction waits for.
-func (e *Evictor) wait(w *workload.Workload, wait follow.EvictionWait) {
-	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
-		if row.Wait.Reason == wait.Reason {
-			wait.Since = row.Wait.Since
-		}
-		if row.Wait.Text != wait.Text && wait.IsOutside() {
-			e.Log.Info("eviction waits", "workload", w.Ref, "reason", wait.Reason, "why", wait.Text)
-		}
-		if wait.Remedy == status.GrantPermission && row.Wait.Remedy != wait.Remedy {
-			e.Refused.Note()
+func (e *Evictor) wait(w *workload.Workload, wait tracker.EvictionWait) {
+	var before tracker.EvictionWait
+	isPresent := e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) {
+		if before = row.Wait; before.Reason == wait.Reason {
+			wait.Since = before.Since
 		}
 		row.Wait = wait
 	})
+	if !isPresent {
+		return
+	}
+	if before.Text != wait.Text && wait.IsOutside() {
+		e.Log.Info("eviction waits", "workload", w.Ref, "reason", wait.Reason, "why", wait.Text)
+	}
+	if wait.Remedy == status.GrantPermission && before.Remedy != wait.Remedy {
+		e.Refused.Note()
+	}
 }

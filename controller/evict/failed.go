@@ -16,6 +16,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
@@ -23,14 +24,14 @@ import (
 // Failed takes in that a pod was not evicted, or that the pods could not be read, in an attempt that began then.
 func (e *Evictor) Failed(w *workload.Workload, began time.Time, err error) {
 	why, refusal := failures.Described(err, failures.LongestEventError), (*refusalError)(nil)
-	wait := follow.EvictionWait{Reason: follow.WaitsForError, Text: "trying again: " + why, Since: time.Now(), Remedy: failures.RemedyOf(err)}
+	wait := tracker.EvictionWait{Reason: tracker.WaitsForError, Text: "trying again: " + why, Since: time.Now(), Remedy: failures.RemedyOf(err)}
 	if errors.As(err, &refusal) {
 		why = refusal.Error()
-		wait.Reason, wait.Text = follow.WaitsForBudget, why
+		wait.Reason, wait.Text = tracker.WaitsForBudget, why
 	}
 	e.wait(w, wait)
 	isNews, now := false, time.Now()
-	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) {
 		row.Refusals++
 		isWorthIt := refusal != nil || failures.IsPermanent(err) || row.Refusals >= failures.PassingFailures
 		if isNews = isWorthIt && now.Sub(row.Reported) >= pending.ReminderPeriod; isNews {

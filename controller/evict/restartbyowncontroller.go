@@ -11,8 +11,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/events"
-	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 // Restarts by eviction of workloads whose own controller replaces the pods if .spec.restartAt asks for it; see
@@ -32,9 +32,9 @@ func attemptOf(w *workload.Workload) string {
 
 // waitOf returns what a restart by eviction waits for. Other restarts must not wait for it, nor the content be halted,
 // because a PodDisruptionBudget refuses Argo Rollouts an eviction, or because it does not run.
-func (e *Evictor) waitOf(w *workload.Workload, step delivery.Step, now time.Time) follow.EvictionWait {
+func (e *Evictor) waitOf(w *workload.Workload, step delivery.Step, now time.Time) tracker.EvictionWait {
 	var stood time.Time
-	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) {
 		switch {
 		case !step.ByOwner:
 			row.Stood = time.Time{}
@@ -45,15 +45,15 @@ func (e *Evictor) waitOf(w *workload.Workload, step delivery.Step, now time.Time
 	})
 	if !stood.IsZero() && now.Sub(stood) >= ownPatience {
 		why := "Argo Rollouts replaces no pods, although all are ready: see whether it runs, and whether a PodDisruptionBudget refuses"
-		return follow.EvictionWait{Reason: follow.WaitsForPerson, Text: why, Since: now}
+		return tracker.EvictionWait{Reason: tracker.WaitsForPerson, Text: why, Since: now}
 	}
-	return follow.EvictionWait{Reason: follow.WaitsForPods, Text: step.Wait, Since: now}
+	return tracker.EvictionWait{Reason: tracker.WaitsForPods, Text: step.Wait, Since: now}
 }
 
 // noteReplaced notes that the workload's own controller has replaced pods since they were last counted.
 func (e *Evictor) noteReplaced(w *workload.Workload, left *delivery.Left, now time.Time) {
 	isProgress := false
-	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) {
 		if isProgress = w.RestartsItself() && left.Earlier < row.Earlier; isProgress {
 			row.Looks, row.Refusals, row.Reported, row.Stood = 0, 0, time.Time{}, time.Time{}
 		}
@@ -74,7 +74,7 @@ func (e *Evictor) askForRestart(ctx context.Context, w *workload.Workload, at ti
 		err := e.Workloads.SetRestartAt(ctx, present, at)
 		switch {
 		case apierrors.IsNotFound(err), apierrors.IsConflict(err): // it has changed, as the watch is about to show
-			e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) { row.NotBefore = time.Now().Add(doubled(stepPause, row.Looks)) })
+			e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) { row.NotBefore = time.Now().Add(doubled(stepPause, row.Looks)) })
 		case err != nil:
 			return fmt.Errorf("set .spec.restartAt: %w", err)
 		default:
@@ -82,7 +82,7 @@ func (e *Evictor) askForRestart(ctx context.Context, w *workload.Workload, at ti
 			e.noteAsked(present, at)
 		}
 	}
-	e.wait(w, follow.EvictionWait{Reason: follow.WaitsForPods, Text: "Argo Rollouts has yet to replace pods", Since: time.Now()})
+	e.wait(w, tracker.EvictionWait{Reason: tracker.WaitsForPods, Text: "Argo Rollouts has yet to replace pods", Since: time.Now()})
 	e.lookLater(w)
 	return nil
 }
@@ -91,7 +91,7 @@ func (e *Evictor) askForRestart(ctx context.Context, w *workload.Workload, at ti
 // replaced, it does so with growing pauses: a GitOps tool may remove what is not in its manifests.
 func (e *Evictor) noteAsked(w *workload.Workload, at time.Time) {
 	isNews := false
-	e.Update(w.Ref, w.Record.Evict, func(row *follow.Eviction) {
+	e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) {
 		if !row.Asked.IsZero() {
 			row.Refusals++
 			row.NotBefore = time.Now().Add(doubled(refusalPause, row.Refusals))

@@ -21,6 +21,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -47,7 +48,7 @@ func TestAnEventOnAConfigThatPanicsKeepsNoOthersFromBeingCreated(t *testing.T) {
 			return objecttest.Respond(http.StatusOK, &list)
 		}, &bombedRecorder{*recorder, "bad"}, logger)
 		known := catalog.New()
-		r := fanout.NewReports(gatekeeper.NewNotices(logger), controllertest.OpenGate(known), follow.NewEvictions(known), nil, configs, quarantine.New(quarantine.Options{Log: logger}), logger)
+		r := fanout.NewReports(gatekeeper.NewNotices(logger), controllertest.OpenGate(known), follow.NewEvictions(known, tracker.New()), nil, configs, quarantine.New(quarantine.Options{Log: logger}), logger)
 		for _, name := range []string{"bad", "good"} {
 			r.Note(names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: name}, corev1.EventTypeWarning, events.Halted, "halted")
 		}

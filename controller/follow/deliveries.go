@@ -20,6 +20,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/metrics"
 	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -32,6 +33,7 @@ const deliveryWorkers = 2
 // Parts are what follows restarts with.
 type Parts struct {
 	Catalog    *catalog.Catalog
+	Table      *tracker.Table
 	Gate       *gatekeeper.Gatekeeper
 	Halted     run.Signal // takes that the halts have changed
 	Pods       kinds.PodReader
@@ -52,27 +54,21 @@ type Deliveries struct {
 	History History
 	Queue   *fairqueue.Queue[names.WorkloadRef, struct{}]
 
-	mu      sync.Mutex
-	Rolling map[names.WorkloadRef]*RollingRestart
-	// Unmended are the workloads of which a restart has failed and none was delivered since: the last word on them is a Warning.
-	Unmended map[names.WorkloadRef]struct{}
-	since    time.Time // when this process began to lead
+	mu    sync.Mutex
+	since time.Time // when this process began to lead
 	// dating is the time that was spent on dating restarts of former leaders, by namespace; see [DatingTime].
 	dating map[string]time.Duration
 }
 
 // NewDeliveries follows no restarts yet.
 func NewDeliveries(of Parts) *Deliveries {
-	return &Deliveries{
-		Parts: of, Queue: run.NewQueue[struct{}](deliveryWorkers, time.Second), Rolling: make(map[names.WorkloadRef]*RollingRestart),
-		Unmended: make(map[names.WorkloadRef]struct{}), dating: make(map[string]time.Duration),
-	}
+	return &Deliveries{Parts: of, Queue: run.NewQueue[struct{}](deliveryWorkers, time.Second), dating: make(map[string]time.Duration)}
 }
 
 // UnprovenAfter returns what earlier restarts of a workload have brought that is still not proven once another one begins.
 func (d *Deliveries) UnprovenAfter(ref names.WorkloadRef, decision *decide.Decision) []decide.Cause {
 	if rolling := d.Of(ref); rolling != nil {
-		return causesOf(rolling.unprovenAfter(decision))
+		return tracker.CausesOf(rolling.UnprovenAfter(decision))
 	}
 	return nil
 }
@@ -87,26 +83,24 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 		d.Gate.Forget(ref) // nobody would notice its end
 		return
 	}
-	restart := &RollingRestart{
-		Restart: delivery.Begin(w, made.Ran, now), id: id, Began: now, Decision: decision, recorded: w.RecordSeen,
-		mayMend: lostPods(former, w), hadPods: made.Ran > 0 || former.Rollout.Available > 0,
+	restart := &tracker.RollingRestart{
+		Restart: delivery.Begin(w, made.Ran, now), ID: id, Began: now, Decision: decision, Recorded: w.RecordSeen,
+		MayMend: lostPods(former, w), HadPods: made.Ran > 0 || former.Rollout.Available > 0,
 	}
 	restart.Timestamp, restart.Template, restart.Bare = made.Timestamp, former.Template, former.Bare
-	restart.brought = d.Gate.Brought(w, decision.Causes)
+	restart.Brought = d.Gate.Brought(w, decision.Causes)
 	if before := d.Of(ref); before != nil {
-		restart.brokenBy, restart.Failed = before.brokenAfter(&decision), before.Failed
-		restart.continues(before)
-		d.Gate.BroughtAgain(w, restart.unproven)
-		restart.mayMend = restart.mayMend || before.mayMend
+		restart.BrokenBy, restart.Failed = before.BrokenAfter(&decision), before.Failed
+		restart.Continues(before)
+		d.Gate.BroughtAgain(w, restart.Unproven)
+		restart.MayMend = restart.MayMend || before.MayMend
 	}
 	d.History.Begin(ref, id, wording.CauseNote(decision), now)
 	d.follow(w, restart)
 }
 
-func (d *Deliveries) follow(w *workload.Workload, restart *RollingRestart) {
-	d.mu.Lock()
-	d.Rolling[w.Ref] = restart
-	d.mu.Unlock()
+func (d *Deliveries) follow(w *workload.Workload, restart *tracker.RollingRestart) {
+	d.Table.Update(w.Ref, func(row *tracker.Row) { row.Rolling = restart })
 	d.Queue.Add(w.Ref, struct{}{})
 }
 
@@ -117,40 +111,33 @@ func (d *Deliveries) Observe(ref names.WorkloadRef) {
 	}
 }
 
-// Forget stops following the restart of a workload that is gone or no longer opted in.
+// Forget stops following the restart of a workload.
 func (d *Deliveries) Forget(ref names.WorkloadRef) {
-	if restart := d.Of(ref); restart != nil {
-		d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
+	d.Ended(ref, d.Of(ref))
+	d.Table.Update(ref, func(row *tracker.Row) { row.Rolling, row.Unmended = nil, false })
+}
+
+// Ended lets the gate know that a restart is not followed any more, and until when its workload is exposed. There may be none.
+func (d *Deliveries) Ended(ref names.WorkloadRef, restart *tracker.RollingRestart) {
+	if restart != nil {
+		d.Gate.Ended(ref, restart.ID, restart.ExposedUntil(d.Policy))
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	delete(d.Rolling, ref)
-	delete(d.Unmended, ref)
 }
 
 // NoteFailed notes that a restart of a workload has failed. Nobody would drop that of one that is forgotten.
 func (d *Deliveries) NoteFailed(ref names.WorkloadRef) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.Rolling[ref] != nil {
-		d.Unmended[ref] = struct{}{}
-	}
+	d.Table.Update(ref, func(row *tracker.Row) { row.Unmended = row.Unmended || row.Rolling != nil })
 }
 
 // mend notes that a workload runs again, and reports whether a restart before had failed.
 func (d *Deliveries) mend(ref names.WorkloadRef) (hadFailed bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	_, hadFailed = d.Unmended[ref]
-	delete(d.Unmended, ref)
+	d.Table.Update(ref, func(row *tracker.Row) { hadFailed, row.Unmended = row.Unmended, false })
 	return hadFailed
 }
 
 // Of returns the restart of a workload that is followed, nil if none is.
-func (d *Deliveries) Of(ref names.WorkloadRef) *RollingRestart {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.Rolling[ref]
+func (d *Deliveries) Of(ref names.WorkloadRef) *tracker.RollingRestart {
+	return d.Table.Of(ref).Rolling
 }
 
 // MayRecover reports whether all pods of a workload run whose last restart has failed, which is to be reported soon.
@@ -164,12 +151,18 @@ func (d *Deliveries) MayRecover(ref names.WorkloadRef) bool {
 }
 
 // Finish stops following a restart, unless another one has begun.
-func (d *Deliveries) Finish(ref names.WorkloadRef, restart *RollingRestart) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.Rolling[ref] == restart {
-		delete(d.Rolling, ref)
-	}
+func (d *Deliveries) Finish(ref names.WorkloadRef, restart *tracker.RollingRestart) {
+	d.replace(ref, restart, nil)
+}
+
+// replace follows another restart, or none, instead of the given one, and reports whether that was followed.
+func (d *Deliveries) replace(ref names.WorkloadRef, restart, next *tracker.RollingRestart) (wasFollowed bool) {
+	d.Table.Update(ref, func(row *tracker.Row) {
+		if wasFollowed = row.Rolling == restart; wasFollowed {
+			row.Rolling = next
+		}
+	})
+	return wasFollowed
 }
 
 // Run follows restarts until the context ends.
@@ -178,13 +171,10 @@ func (d *Deliveries) Run(ctx context.Context) {
 		isDone := d.Quarantine.Try(quarantine.Delivery, kinds.NameOfWorkload(ref), func() { d.Look(ctx, ref) })
 		if restart := d.Of(ref); !isDone && restart != nil {
 			d.Finish(ref, restart) // so that nobody waits for it for ever
-			d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
+			d.Ended(ref, restart)
 		}
 	})
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	clear(d.Rolling)
-	clear(d.Unmended)
+	d.Table.UpdateAll(func(row *tracker.Row) { row.Rolling, row.Unmended = nil, false })
 }
 
 // Look judges the restart of a workload, and again later if it is not over.
@@ -196,8 +186,8 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 		return
 	case w == nil:
 		d.Finish(ref, restart)
-		d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
-		d.History.End(ref, restart.id, status.Unknown, "the workload is gone or no longer enabled", time.Now())
+		d.Ended(ref, restart)
+		d.History.End(ref, restart.ID, status.Unknown, "the workload is gone or no longer enabled", time.Now())
 		return
 	}
 	if restart.IsFormer && !d.KnowsEnough(restart) {
@@ -233,18 +223,18 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 }
 
 // goOn tells the gate how a restart is that is not over, and returns after how long to look again.
-func (d *Deliveries) goOn(ref names.WorkloadRef, restart *RollingRestart, judgement delivery.Judgement) (again time.Duration) {
-	isBack := restart.isAway && judgement.Verdict != delivery.Away
-	if restart.isAway = judgement.Verdict == delivery.Away; isBack {
-		d.Gate.Seen(ref, restart.id)
+func (d *Deliveries) goOn(ref names.WorkloadRef, restart *tracker.RollingRestart, judgement delivery.Judgement) (again time.Duration) {
+	isBack := restart.IsAway && judgement.Verdict != delivery.Away
+	if restart.IsAway = judgement.Verdict == delivery.Away; isBack {
+		d.Gate.Seen(ref, restart.ID)
 	}
 	switch now := time.Now(); {
-	case restart.isAway:
-		d.Gate.Ended(ref, restart.id, restart.ExposedUntil(d.Policy))
+	case restart.IsAway:
+		d.Ended(ref, restart)
 	case restart.IsWhole():
-		d.Gate.Rolled(ref, restart.id)
+		d.Gate.Rolled(ref, restart.ID)
 	case restart.Stalls(d.Policy, now):
-		d.Gate.Stalled(ref, restart.id)
+		d.Gate.Stalled(ref, restart.ID)
 	default:
 		return min(judgement.Again, restart.UntilStall(d.Policy, now))
 	}
@@ -253,7 +243,7 @@ func (d *Deliveries) goOn(ref names.WorkloadRef, restart *RollingRestart, judgem
 
 // KnowsEnough reports whether this process can judge a restart of a former leader, which may have seen it fail: it has read the
 // halts, and knows the content of the configs, without which a failure halts nothing, or cannot learn it.
-func (d *Deliveries) KnowsEnough(restart *RollingRestart) bool {
+func (d *Deliveries) KnowsEnough(restart *tracker.RollingRestart) bool {
 	if _, knowsHalts := d.Gate.KnowsOfHalts(); !knowsHalts {
 		return false
 	}
@@ -265,14 +255,14 @@ func (d *Deliveries) KnowsEnough(restart *RollingRestart) bool {
 
 // judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
 // again, only the status can end it, by showing that all pods run.
-func (d *Deliveries) judge(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+func (d *Deliveries) judge(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
 	if w.Rollout.ByPods {
 		return d.judgeByPods(ctx, restart, w)
 	}
 	return d.judgeByStatus(ctx, restart, w)
 }
 
-func (d *Deliveries) judgeByStatus(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+func (d *Deliveries) judgeByStatus(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
 	look := restart.Look
 	if restart.HasFailed {
 		look = restart.LookAfterFailure
@@ -298,7 +288,7 @@ func (d *Deliveries) judgeByStatus(ctx context.Context, restart *RollingRestart,
 }
 
 // sight reads what the pods show of a restart.
-func (d *Deliveries) sight(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Sight, error) {
+func (d *Deliveries) sight(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Sight, error) {
 	began := time.Now()
 	defer func() {
 		if until := time.Now().Add(ListingShare * time.Since(began)); until.After(restart.NotBefore) {
@@ -310,7 +300,7 @@ func (d *Deliveries) sight(ctx context.Context, restart *RollingRestart, w *work
 
 // configsOf returns the configs that a restart is for, none if they are not all known.
 func configsOf(decision *decide.Decision) (configs []names.ConfigRef) {
-	if isUnclear(decision) {
+	if tracker.IsUnclear(decision) {
 		return nil
 	}
 	for i := range decision.Causes {
@@ -344,7 +334,7 @@ const measureAgain = 15 * time.Second
 
 // judgeByPods is for workloads whose status does not show how a rollout goes, so it counts their pods each time. The
 // status may change at any moment, so counting takes a part of the time only; see [ListingShare].
-func (d *Deliveries) judgeByPods(ctx context.Context, restart *RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+func (d *Deliveries) judgeByPods(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
 	began := time.Now()
 	defer func() { restart.NotBefore = time.Now().Add(ListingShare * time.Since(began)) }()
 	measured, err := d.Pods.Measured(ctx, w)
@@ -360,13 +350,4 @@ func (d *Deliveries) judgeByPods(ctx context.Context, restart *RollingRestart, w
 		judgement.Again = min(judgement.Again, measureAgain)
 	}
 	return judgement, err
-}
-
-// Each calls a function with each restart that is followed.
-func (d *Deliveries) Each(do func(names.WorkloadRef, *RollingRestart)) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for ref, restart := range d.Rolling {
-		do(ref, restart)
-	}
 }

@@ -15,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -23,50 +24,50 @@ import (
 
 // report reports what became of a restart, and tells the gate. A restart that failed is followed
 // further, because its pods may run after all.
-func (d *Deliveries) report(w *workload.Workload, restart *RollingRestart, judgement delivery.Judgement) {
+func (d *Deliveries) report(w *workload.Workload, restart *tracker.RollingRestart, judgement delivery.Judgement) {
 	took := time.Since(restart.Began).Round(time.Second)
 	if judgement.Verdict == delivery.Failed {
 		d.fail(w, restart, judgement, took)
 		return
 	}
 	if judgement.Verdict == delivery.Delivered {
-		d.Gate.Delivered(w.Ref, restart.id)
+		d.Gate.Delivered(w.Ref, restart.ID)
 	} else {
-		d.Gate.Ended(w.Ref, restart.id, restart.ExposedUntil(d.Policy))
+		d.Ended(w.Ref, restart)
 	}
-	if judgement.Verdict != delivery.Delivered && len(restart.brokenBy) > 0 {
-		d.followOn(w.Ref, restart, decide.Decision{Outcome: decide.Restart, Causes: restart.brokenBy}, restart.Failed)
+	if judgement.Verdict != delivery.Delivered && len(restart.BrokenBy) > 0 {
+		d.followOn(w.Ref, restart, decide.Decision{Outcome: decide.Restart, Causes: restart.BrokenBy}, restart.Failed)
 	}
 	d.Finish(w.Ref, restart)
 	if judgement.Verdict != delivery.Delivered {
-		d.History.End(w.Ref, restart.id, status.Unknown, judgement.Reason, time.Now())
+		d.History.End(w.Ref, restart.ID, status.Unknown, judgement.Reason, time.Now())
 		d.Log.Info("restart is not followed any further", "workload", w.Ref, "after", took.String(), "reason", judgement.Reason)
 		return
 	}
-	if d.Gate.Recovered(w, restart.recorded) {
+	if d.Gate.Recovered(w, restart.Recorded) {
 		d.Halted.Note()
 	}
 	switch text := fmt.Sprintf("%s after it restarted: %s", took, wording.Causes(restart.Decision)); {
 	case d.mend(w.Ref):
 		d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.Recovered, "runs again, "+text+". A restart before had failed")
-	case restart.mayMend: // the last word may be the Warning of a former leader
+	case restart.MayMend: // the last word may be the Warning of a former leader
 		d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.Recovered, "runs, "+text+". Whether a restart before had failed, under a former leader, is not known")
 	}
-	d.History.End(w.Ref, restart.id, status.Delivered, "", time.Now())
+	d.History.End(w.Ref, restart.ID, status.Delivered, "", time.Now())
 	d.Metrics.Delivered.WithLabelValues(string(w.Ref.Kind)).Inc()
 	d.Metrics.DeliveryTime.Observe(took.Seconds())
 	d.Log.Info("restart is delivered", "workload", w.Ref, "after", took.String())
 }
 
-func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgement delivery.Judgement, took time.Duration) {
+func (d *Deliveries) fail(w *workload.Workload, restart *tracker.RollingRestart, judgement delivery.Judgement, took time.Duration) {
 	d.NoteFailed(w.Ref)
 	reason, evidence := judgement.Reason, evidenceOf(&judgement.Seen)
 	d.Metrics.Failed.WithLabelValues(string(w.Ref.Kind)).Inc()
 	command := evidence.Command(w.Ref.Namespace)
-	d.History.fail(w.Ref, restart.id, reason, command, time.Now())
+	d.History.fail(w.Ref, restart.ID, reason, command, time.Now())
 	restart.Fail(w)
 	blamed := restart.Decision
-	blamed.Causes = restart.causes()
+	blamed.Causes = restart.Causes()
 	causes := wording.FailedCauses(blamed)
 	d.Log.Warn("restart failed", "workload", w.Ref, "after", took.String(), "reason", reason, "causes", causes)
 	if causes != "" {
@@ -77,8 +78,8 @@ func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgeme
 		failed = fmt.Sprintf("has failed, as seen %s after it restarted", took)
 	}
 	d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeWarning, events.NotDelivered, failed+causes+": "+reason+look+wording.RemedyFor(w))
-	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.id, Began: restart.Began, Templates: restart.Templates(), Brought: slices.Concat(restart.brought, restart.unproven)}, evidence, time.Now())
-	d.Gate.Ended(w.Ref, restart.id, time.Time{}) // only now, so that nobody takes its turn before the halt
+	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.ID, Began: restart.Began, Templates: restart.Templates(), Brought: slices.Concat(restart.Brought, restart.Unproven)}, evidence, time.Now())
+	d.Gate.Ended(w.Ref, restart.ID, time.Time{}) // only now, so that nobody takes its turn before the halt
 	d.reportOnConfigs(w, blamed, failed, reason+look)
 	d.reportHalts(w, blamed, halts, look)
 	if !counts {
@@ -91,19 +92,16 @@ func (d *Deliveries) fail(w *workload.Workload, restart *RollingRestart, judgeme
 
 // followOn follows a restart further, because the pods may run after all with the content that has broken them, as was seen
 // at the given time.
-func (d *Deliveries) followOn(ref names.WorkloadRef, restart *RollingRestart, brokenBy decide.Decision, seen time.Time) {
+func (d *Deliveries) followOn(ref names.WorkloadRef, restart *tracker.RollingRestart, brokenBy decide.Decision, seen time.Time) {
 	failed := *restart
-	failed.HasFailed, failed.Decision, failed.unproven, failed.Failed = true, brokenBy, nil, seen
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.Rolling[ref] == restart {
-		d.Rolling[ref] = &failed
+	failed.HasFailed, failed.Decision, failed.Unproven, failed.Failed = true, brokenBy, nil, seen
+	if d.replace(ref, restart, &failed) {
 		d.Queue.Add(ref, struct{}{})
 	}
 }
 
 // noteRecovery notes whether the pods run after all after a restart that failed.
-func (d *Deliveries) noteRecovery(w *workload.Workload, restart *RollingRestart, judgement delivery.Judgement) {
+func (d *Deliveries) noteRecovery(w *workload.Workload, restart *tracker.RollingRestart, judgement delivery.Judgement) {
 	if judgement.Verdict != delivery.Delivered {
 		d.Log.Info("restart that failed is not followed any further", "workload", w.Ref, "reason", judgement.Reason)
 		return
@@ -111,9 +109,9 @@ func (d *Deliveries) noteRecovery(w *workload.Workload, restart *RollingRestart,
 	d.mend(w.Ref)
 	after := time.Since(restart.Began).Round(time.Second).String()
 	d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.Recovered, "runs after all, although a restart failed")
-	d.History.End(w.Ref, restart.id, status.Recovered, "", time.Now())
+	d.History.End(w.Ref, restart.ID, status.Recovered, "", time.Now())
 	d.Log.Info("workload runs after all, although its restart failed", "workload", w.Ref, "after", after)
-	if d.Gate.Recovered(w, restart.recorded) {
+	if d.Gate.Recovered(w, restart.Recorded) {
 		d.Halted.Note()
 	}
 }

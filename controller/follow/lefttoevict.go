@@ -9,6 +9,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/failures"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 // known returns a workload whose status says how far its restart has come, nil if the catalog does not know it, and
@@ -26,7 +27,7 @@ func (d *Deliveries) Counted(ctx context.Context, w *workload.Workload) (*worklo
 	if w.Record.Evict == 0 || w.Method() != policy.ByEviction {
 		return w, nil
 	}
-	if row, isUnderWay := d.Evictions.Of(w.Ref); isUnderWay && row.Of == w.Record.Evict && !row.Counted.IsZero() {
+	if eviction := d.Table.Of(w.Ref).Eviction; eviction != nil && eviction.Of == w.Record.Evict && !eviction.Counted.IsZero() {
 		return w, nil
 	}
 	left, err := d.Pods.Left(ctx, w)
@@ -36,7 +37,7 @@ func (d *Deliveries) Counted(ctx context.Context, w *workload.Workload) (*worklo
 	case err != nil:
 		return w, err
 	case left.Earlier > 0:
-		d.Evictions.Update(w.Ref, w.Record.Evict, func(row *Eviction) { row.Earlier, row.Counted = left.Earlier, time.Now() })
+		d.Evictions.Update(w.Ref, w.Record.Evict, func(e *tracker.Eviction) { e.Earlier, e.Counted = left.Earlier, time.Now() })
 		return w, nil
 	}
 	d.EndEviction(w)

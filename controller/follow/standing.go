@@ -2,6 +2,7 @@ package follow
 
 import (
 	"cmp"
+	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/record"
@@ -29,7 +30,7 @@ func (d *Deliveries) ranBefore(w *workload.Workload, decision *decide.Decision) 
 	switch {
 	case rolling == nil, ran == record.AllRan:
 		return ran
-	case rolling.isMendedBy(decision):
+	case rolling.IsMendedBy(decision):
 		return cmp.Or(rolling.Ran, record.AllRan)
 	case rolling.HasFailed: // which is why pods are missing
 		return 0
@@ -41,9 +42,9 @@ func (d *Deliveries) ranBefore(w *workload.Workload, decision *decide.Decision) 
 func (d *Deliveries) StandingOf(w *workload.Workload, decision *decide.Decision) gate.Standing {
 	rolling := d.Of(w.Ref)
 	switch {
-	case rolling != nil && rolling.isMendedBy(decision):
+	case rolling != nil && rolling.IsMendedBy(decision):
 		return gate.Failed
-	case rolling != nil && rolling.mayBeMendedBy(decision):
+	case rolling != nil && rolling.MayBeMendedBy(decision):
 		return gate.Exposed
 	case rolling != nil && rolling.HasFailed && !w.Rollout.IsWhole():
 		return gate.Unwell
@@ -61,4 +62,11 @@ func standingBefore(w *workload.Workload, ran record.Ran) gate.Standing {
 		return gate.Lacking
 	}
 	return gate.Unwell
+}
+
+// Made is a restart that was made: what was written to the workload, which may show by now what others have done since.
+type Made struct {
+	At        time.Time
+	Timestamp string // of the pod template
+	Ran       record.Ran
 }

@@ -16,6 +16,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
@@ -147,30 +148,30 @@ func (d *Deliveries) FollowFailed(ref names.WorkloadRef, config names.ConfigRef,
 		return
 	}
 	decision := d.RestartedFor(w)
-	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Record.Ran, began), id: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed, recorded: w.RecordSeen,
-		isUnexplained: true, IsUndated: !isDated,
+	restart := &tracker.RollingRestart{
+		Restart: delivery.Begin(w, w.Record.Ran, began), ID: restartID(w), Began: began, Decision: decision, HasFailed: true, Failed: failed, Recorded: w.RecordSeen,
+		IsUnexplained: true, IsUndated: !isDated,
 	}
-	d.Gate.Ended(ref, restart.id, time.Time{})
-	d.History.Begin(ref, restart.id, wording.CauseNote(decision), restart.Began)
-	d.History.fail(ref, restart.id, "an earlier leader saw it fail", "", restart.shownFailed())
+	d.Gate.Ended(ref, restart.ID, time.Time{})
+	d.History.Begin(ref, restart.ID, wording.CauseNote(decision), restart.Began)
+	d.History.fail(ref, restart.ID, "an earlier leader saw it fail", "", restart.ShownFailed())
 	d.follow(w, restart)
 	d.NoteFailed(ref)
 }
 
 // explain finds out once what the pods show of a restart that failed under another leader. They may show nothing any more.
-func (d *Deliveries) explain(ctx context.Context, restart *RollingRestart, w *workload.Workload) error {
-	if !restart.isUnexplained {
+func (d *Deliveries) explain(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) error {
+	if !restart.IsUnexplained {
 		return nil
 	}
 	seen, err := d.sight(ctx, restart, w)
 	if err != nil && (ctx.Err() != nil || d.Queue.Failures(w.Ref) < failures.PassingFailures) {
 		return err
 	}
-	restart.isUnexplained = false
+	restart.IsUnexplained = false
 	if err == nil && seen.Condition >= delivery.Hanging {
 		evidence := evidenceOf(&seen)
-		d.History.fail(w.Ref, restart.id, seen.String(), evidence.Command(w.Ref.Namespace), restart.shownFailed())
+		d.History.fail(w.Ref, restart.ID, seen.String(), evidence.Command(w.Ref.Namespace), restart.ShownFailed())
 	}
 	return nil
 }
@@ -207,17 +208,17 @@ func restartID(w *workload.Workload) string {
 
 // adopt follows a restart that was made earlier for what a decision says and has made progress since, and makes the gate count it.
 func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began, progressed, now time.Time) {
-	restart := &RollingRestart{
-		Restart: delivery.Begin(w, w.Record.Ran, progressed), id: restartID(w), Began: began, Decision: decision, recorded: w.RecordSeen,
-		IsFormer: true, mayMend: !w.OwnRecord, hadPods: w.Record.Ran > 0 || w.Rollout.Available > 0,
+	restart := &tracker.RollingRestart{
+		Restart: delivery.Begin(w, w.Record.Ran, progressed), ID: restartID(w), Began: began, Decision: decision, Recorded: w.RecordSeen,
+		IsFormer: true, MayMend: !w.OwnRecord, HadPods: w.Record.Ran > 0 || w.Rollout.Available > 0,
 	}
-	restart.brought = d.Gate.Brought(w, decision.Causes)
+	restart.Brought = d.Gate.Brought(w, decision.Causes)
 	if before := d.Of(w.Ref); before != nil {
-		restart.continues(before)
+		restart.Continues(before)
 	}
 	request := d.Gate.Request(w, &restart.Decision, 0, standingBefore(w, w.Record.Ran), now)
-	request.ID = restart.id
+	request.ID = restart.ID
 	d.Gate.Resumed(request, now)
-	d.History.Begin(w.Ref, restart.id, wording.CauseNote(restart.Decision), began)
+	d.History.Begin(w.Ref, restart.ID, wording.CauseNote(restart.Decision), began)
 	d.follow(w, restart)
 }

@@ -20,11 +20,12 @@ import (
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler)}, nil)
+		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler)}, nil)
 		edited := time.Now()
 		time.Sleep(2 * time.Minute)
 		r.Backlogs.Note(pending.ObservedChange{Workload: objecttest.Web, Since: edited, Due: time.Now(), Count: 1})
@@ -47,7 +48,7 @@ func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 // The config is reverted while a person holds the restart, so it is only recorded.
 func TestARecordAfterAHoldIsNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Events: &record.FakeRecorder{}, Log: slog.New(slog.DiscardHandler)}, nil)
+		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Events: &record.FakeRecorder{}, Log: slog.New(slog.DiscardHandler)}, nil)
 		r.Backlogs.Note(pending.ObservedChange{Workload: objecttest.Web, Since: time.Now(), Due: time.Now(), Count: 1})
 		r.Backlogs.PutOff(objecttest.Web, nil, gate.Answer{Reason: gate.Hold, Text: "an incident"}, time.Now())
 		time.Sleep(time.Hour)

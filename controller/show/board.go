@@ -16,6 +16,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -35,6 +36,7 @@ type Board struct {
 	Restarter  *restart.Restarter
 	Deliveries *follow.Deliveries
 	Evictions  *follow.Evictions
+	Table      *tracker.Table
 	Gate       *gatekeeper.Gatekeeper
 	KeyObject  *store.OwnObject // that holds the key of Secrets' checksums
 	Staleness  *judge.Staleness

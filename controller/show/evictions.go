@@ -3,16 +3,16 @@ package show
 import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
-	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // reasonEviction says that a restart by eviction is under way, and that its next eviction waits.
 const reasonEviction gate.Reason = "eviction"
 
-func standingOfEviction(ref names.WorkloadRef, row *follow.Eviction) pending.Standing {
+func standingOfEviction(ref names.WorkloadRef, row *tracker.Eviction) pending.Standing {
 	s := pending.Standing{Ref: ref, State: status.Rolling, Since: row.Seen, By: pending.WaitedFor{Text: row.Wait.Text}}
 	if row.Wait.IsOutside() {
 		s.State, s.Since, s.Reason = status.Held, row.Wait.Since, reasonEviction
@@ -22,9 +22,9 @@ func standingOfEviction(ref names.WorkloadRef, row *follow.Eviction) pending.Sta
 
 // addEviction adds a restart by eviction that makes no progress, whatever its pods do, or that has pods left and is not
 // followed any more.
-func (b *Board) addEviction(lists entryLists, ref names.WorkloadRef, row *follow.Eviction) {
-	if row.Wait.IsOutside() || row.Earlier > 0 && b.Deliveries.Of(ref) == nil {
-		lists.add(standingOfEviction(ref, row))
+func (l entryLists) addEviction(ref names.WorkloadRef, row *tracker.Row) {
+	if e := row.Eviction; e != nil && (e.Wait.IsOutside() || e.Earlier > 0 && row.Rolling == nil) {
+		l.add(standingOfEviction(ref, e))
 	}
 }
 
@@ -39,8 +39,8 @@ func (b *Board) shown(w *workload.Workload) *workload.Workload {
 
 // noteEviction completes what is known about a workload that rolls with what its next eviction waits for.
 func (b *Board) noteEviction(e *status.Entry, ref names.WorkloadRef) {
-	row, isUnderWay := b.Evictions.Of(ref)
-	if !isUnderWay {
+	row := b.Table.Of(ref).Eviction
+	if row == nil {
 		return
 	}
 	if e.Text = row.Wait.Text; row.Wait.IsOutside() {

@@ -107,11 +107,11 @@ func (b *Board) standingOfRestarts(ref names.WorkloadRef) pending.Standing {
 	if w, waits := b.Restarter.Backlogs.Of(ref); waits {
 		return pending.StandingOfBacklog(ref, &w)
 	}
-	if restart := b.Deliveries.Of(ref); restart != nil {
-		return StandingOfRestart(ref, restart)
-	}
-	if row, isUnderWay := b.Evictions.Of(ref); isUnderWay {
-		return standingOfEviction(ref, &row)
+	switch row := b.Table.Of(ref); {
+	case row.Rolling != nil:
+		return StandingOfRestart(ref, row.Rolling)
+	case row.Eviction != nil:
+		return standingOfEviction(ref, row.Eviction)
 	}
 	s := b.Resting.StandingOf(ref)
 	b.Changes.Of(ref, func(changes map[fmt.Stringer]*pending.Change) { s = pending.StandingOfChanges(ref, changes) })

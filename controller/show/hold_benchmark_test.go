@@ -5,16 +5,15 @@ import (
 	"testing"
 	"time"
 
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func BenchmarkLostPermissionsOf10000Workloads(b *testing.B) {
-	waiting, none := pending.NewBacklogs(), follow.NewEvictions(catalog.New())
+	waiting, none := pending.NewBacklogs(), tracker.New()
 	lost := pending.Backlog{Failure: pending.FailedAttempts{Remedy: status.GrantPermission, Problem: objecttest.LackedPermission, Since: time.Now()}}
 	for i := range 10_000 {
 		ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "a", Name: fmt.Sprint(i)}

@@ -9,8 +9,8 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/failures"
-	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -29,7 +29,7 @@ type lostPermission struct {
 
 // LostPermissions says for which permissions workloads of a namespace, or of all if it is empty, wait. An attempt that
 // succeeds forgets it.
-func LostPermissions(namespace string, waiting *pending.Backlogs, evicting *follow.Evictions) (gaps []status.Gap) {
+func LostPermissions(namespace string, waiting *pending.Backlogs, table *tracker.Table) (gaps []status.Gap) {
 	var lost []lostPermission
 	note := func(ref names.WorkloadRef, found lostPermission) {
 		if !notes.IsInside(namespace, ref.Namespace) {
@@ -53,11 +53,11 @@ func LostPermissions(namespace string, waiting *pending.Backlogs, evicting *foll
 			note(ref, found)
 		}
 	})
-	evicting.Each(func(ref names.WorkloadRef, row follow.Eviction) {
-		if row.Wait.Remedy == status.GrantPermission {
-			note(ref, lostPermission{verb: "replace the pods of", isSeen: true, kind: ref.Kind, since: row.Wait.Since, why: row.Wait.Text})
+	for ref, row := range table.All() {
+		if e := row.Eviction; e != nil && e.Wait.Remedy == status.GrantPermission {
+			note(ref, lostPermission{verb: "replace the pods of", isSeen: true, kind: ref.Kind, since: e.Wait.Since, why: e.Wait.Text})
 		}
-	})
+	}
 	lost = slices.DeleteFunc(lost, func(l lostPermission) bool { return !l.isSeen })
 	slices.SortFunc(lost, func(a, b lostPermission) int { return cmp.Or(cmp.Compare(a.verb, b.verb), cmp.Compare(a.kind, b.kind)) })
 	for _, l := range lost {

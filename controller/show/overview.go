@@ -13,6 +13,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/judge"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/notes"
@@ -42,8 +43,12 @@ func (b *Board) Overview(namespace string, now time.Time) *status.Overview {
 			}
 		})
 		b.Restarter.Backlogs.Each(lists.addBacklog)
-		b.Deliveries.Each(lists.addRolling)
-		b.Evictions.Each(func(ref names.WorkloadRef, row follow.Eviction) { b.addEviction(lists, ref, &row) })
+		for ref, row := range b.Table.All() {
+			if row.Rolling != nil {
+				lists.add(StandingOfRestart(ref, row.Rolling))
+			}
+			lists.addEviction(ref, &row)
+		}
 		lists.addLacking()
 		for _, ref := range b.Resting.Unsettled.Those(namespace) {
 			if _, lacks := lists.lacking.Find(ref.Namespace, ref); lacks { // and what it lacks takes long to find
@@ -169,12 +174,8 @@ func (l entryLists) addBacklog(ref names.WorkloadRef, w pending.Backlog) {
 	l.add(pending.StandingOfBacklog(ref, &w))
 }
 
-func (l entryLists) addRolling(ref names.WorkloadRef, r *follow.RollingRestart) {
-	l.add(StandingOfRestart(ref, r))
-}
-
 // StandingOfRestart returns how a workload is whose restart is followed.
-func StandingOfRestart(ref names.WorkloadRef, r *follow.RollingRestart) pending.Standing {
+func StandingOfRestart(ref names.WorkloadRef, r *tracker.RollingRestart) pending.Standing {
 	s := pending.Standing{Ref: ref, State: status.Rolling, Since: r.Began, Restart: &r.Decision}
 	if r.HasFailed {
 		s.State, s.Since, s.Restarted = status.Failed, r.Failed, r.Began

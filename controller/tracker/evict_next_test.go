@@ -1,4 +1,4 @@
-package follow
+package tracker
 
 import (
 	"testing"
@@ -19,8 +19,8 @@ func TestARestartThatTakesOverTheLastOneMendsNothing(t *testing.T) {
 		"for the same one":   {decide.Decision{Causes: []decide.Cause{{Config: c, Keys: []string{"k"}}}}, true},
 	} {
 		test.next.Include(&failed.Decision)
-		if got := failed.isMendedBy(&test.next); got != test.want || len(failed.brokenAfter(&test.next)) > 0 == test.want {
-			t.Errorf("%s: mended: %t, still broken by %+v", name, got, failed.brokenAfter(&test.next))
+		if got := failed.IsMendedBy(&test.next); got != test.want || len(failed.BrokenAfter(&test.next)) > 0 == test.want {
+			t.Errorf("%s: mended: %t, still broken by %+v", name, got, failed.BrokenAfter(&test.next))
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package follow
+package tracker
 
 import (
 	"slices"
@@ -10,18 +10,18 @@ import (
 // longestBrokenBy is how many causes of failed restarts are kept for a workload.
 const longestBrokenBy = 10
 
-// isMendedBy reports whether a restart would replace something that broke the pods, as restarts that failed have shown. It
+// IsMendedBy reports whether a restart would replace something that broke the pods, as restarts that failed have shown. It
 // may if it is not known what one of them was for.
-func (r *RollingRestart) isMendedBy(decision *decide.Decision) bool {
-	if r.HasFailed && (isUnclear(&r.Decision) || replacesAny(decision, r.Decision.Causes)) {
+func (r *RollingRestart) IsMendedBy(decision *decide.Decision) bool {
+	if r.HasFailed && (IsUnclear(&r.Decision) || replacesAny(decision, r.Decision.Causes)) {
 		return true
 	}
-	return replacesAny(decision, r.brokenBy)
+	return replacesAny(decision, r.BrokenBy)
 }
 
-// brokenAfter returns [RollingRestart.brokenBy] of a restart that follows this one.
-func (r *RollingRestart) brokenAfter(decision *decide.Decision) []decide.Cause {
-	all := r.brokenBy
+// BrokenAfter returns [RollingRestart.BrokenBy] of a restart that follows this one.
+func (r *RollingRestart) BrokenAfter(decision *decide.Decision) []decide.Cause {
+	all := r.BrokenBy
 	if r.HasFailed {
 		all = slices.Concat(all, r.Decision.Causes)
 	}
@@ -34,17 +34,17 @@ func (r *RollingRestart) brokenAfter(decision *decide.Decision) []decide.Cause {
 	return left[max(0, len(left)-longestBrokenBy):]
 }
 
-// mayBeMendedBy reports whether a restart would replace what this one, or one before it, has brought and not proven.
-func (r *RollingRestart) mayBeMendedBy(decision *decide.Decision) bool {
-	return r.hadPods && !r.HasFailed && (isUnclear(&r.Decision) || replacesAny(decision, r.Decision.Causes) || replacesAny(decision, causesOf(r.unproven)))
+// MayBeMendedBy reports whether a restart would replace what this one, or one before it, has brought and not proven.
+func (r *RollingRestart) MayBeMendedBy(decision *decide.Decision) bool {
+	return r.HadPods && !r.HasFailed && (IsUnclear(&r.Decision) || replacesAny(decision, r.Decision.Causes) || replacesAny(decision, CausesOf(r.Unproven)))
 }
 
-// unprovenAfter returns [RollingRestart.unproven] of a restart that follows this one.
-func (r *RollingRestart) unprovenAfter(decision *decide.Decision) (left []gatekeeper.Brought) {
+// UnprovenAfter returns [RollingRestart.Unproven] of a restart that follows this one.
+func (r *RollingRestart) UnprovenAfter(decision *decide.Decision) (left []gatekeeper.Brought) {
 	if r.HasFailed {
-		return nil // see brokenAfter
+		return nil // see BrokenAfter
 	}
-	for _, b := range slices.Concat(r.unproven, r.brought) {
+	for _, b := range slices.Concat(r.Unproven, r.Brought) {
 		cause := without(b.Cause, decision.Causes)
 		if len(cause.Keys) < len(b.Cause.Keys) {
 			b.Content = "" // which was that of all its keys
@@ -56,8 +56,8 @@ func (r *RollingRestart) unprovenAfter(decision *decide.Decision) (left []gateke
 	return left[max(0, len(left)-longestBrokenBy):]
 }
 
-// causesOf returns what was brought.
-func causesOf(brought []gatekeeper.Brought) []decide.Cause {
+// CausesOf returns what was brought.
+func CausesOf(brought []gatekeeper.Brought) []decide.Cause {
 	causes := make([]decide.Cause, 0, len(brought))
 	for i := range brought {
 		causes = append(causes, brought[i].Cause)
@@ -85,14 +85,14 @@ func without(cause decide.Cause, others []decide.Cause) decide.Cause {
 }
 
 // replacesAny reports whether a restart brings other content for one of these causes. Causes whose number is not known, unlike in
-// [isUnclear], are those of the restart before, which its record may not name: they bring nothing new.
+// [IsUnclear], are those of the restart before, which its record may not name: they bring nothing new.
 func replacesAny(decision *decide.Decision, causes []decide.Cause) bool {
 	return len(causes) > 0 && (len(decision.Causes) == 0 || decision.MoreCauses > 0 || slices.ContainsFunc(causes, func(cause decide.Cause) bool {
 		return slices.ContainsFunc(decision.Causes, func(c decide.Cause) bool { return c.Replaces(&cause) })
 	}))
 }
 
-// isUnclear reports whether a restart has causes that are not named.
-func isUnclear(decision *decide.Decision) bool {
+// IsUnclear reports whether a restart has causes that are not named.
+func IsUnclear(decision *decide.Decision) bool {
 	return len(decision.Causes) == 0 || decision.MoreCauses != 0
 }

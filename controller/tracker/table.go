@@ -1,0 +1,100 @@
+package tracker
+
+import (
+	"iter"
+	"maps"
+	"slices"
+	"sync"
+
+	"kubernetes-deployment-restart-controller/catalog/names"
+)
+
+// Row is all that this process knows of the restarts of one workload. The zero value knows nothing. What a row points to is
+// replaced, never changed, so a copy stays as it was; only the restart that is followed changes with each look at it.
+type Row struct {
+	Rolling *RollingRestart // the restart that is followed, nil if none is
+	// Unmended means that a restart has failed and none was delivered since: the last word on the workload is a Warning.
+	Unmended bool
+	Eviction *Eviction // the restart by eviction that may not be over, nil if there is none
+}
+
+func (r *Row) isEmpty() bool { return r.Rolling == nil && !r.Unmended && r.Eviction == nil }
+
+// Table has a row for each workload of which something is known. Its methods may be called by several goroutines at once.
+type Table struct {
+	mu   sync.Mutex
+	rows map[names.WorkloadRef]*Row
+}
+
+// New knows nothing yet.
+func New() *Table { return &Table{rows: make(map[names.WorkloadRef]*Row)} }
+
+// Of returns a copy of what is known of a workload.
+func (t *Table) Of(ref names.WorkloadRef) Row {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if row := t.rows[ref]; row != nil {
+		return *row
+	}
+	return Row{}
+}
+
+// All yields a copy of each row. Each is consistent in itself, but they are not of the same moment: the table is not locked
+// meanwhile, so the loop may do anything.
+func (t *Table) All() iter.Seq2[names.WorkloadRef, Row] {
+	return func(yield func(names.WorkloadRef, Row) bool) {
+		for _, ref := range t.refs() {
+			if row := t.Of(ref); !row.isEmpty() && !yield(ref, row) {
+				return
+			}
+		}
+	}
+}
+
+func (t *Table) refs() []names.WorkloadRef {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.AppendSeq(make([]names.WorkloadRef, 0, len(t.rows)), maps.Keys(t.rows))
+}
+
+// Update changes what is known of a workload. The function must do nothing else: the table is locked meanwhile.
+func (t *Table) Update(ref names.WorkloadRef, change func(*Row)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	row, isKnown := t.rows[ref]
+	if !isKnown {
+		row = new(Row)
+	}
+	switch change(row); {
+	case !row.isEmpty():
+		t.rows[ref] = row
+	case isKnown:
+		t.remove(ref)
+	}
+}
+
+// UpdateAll changes what is known of each workload, as Update does.
+func (t *Table) UpdateAll(change func(*Row)) {
+	for _, ref := range t.refs() {
+		t.Update(ref, change)
+	}
+}
+
+// Forget forgets a workload, and returns what was known.
+func (t *Table) Forget(ref names.WorkloadRef) Row {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	row := t.rows[ref]
+	if row == nil {
+		return Row{}
+	}
+	t.remove(ref)
+	return *row
+}
+
+// remove must be called with the lock held.
+func (t *Table) remove(ref names.WorkloadRef) {
+	if delete(t.rows, ref); len(t.rows) == 0 {
+		t.rows = make(map[names.WorkloadRef]*Row) // releases the memory that many rows took
+	}
+}
