@@ -110,8 +110,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	watches, optIns := new(intake.Watches), optedin.NewOptIns(options.OptIns, options.Namespaces)
 	pods := kinds.PodReader{Apps: to.following.Apps.RESTClient(), Core: to.following.Core.RESTClient(), Kinds: to.custom, Events: to.recorder}
 
-	changes, backlogs, journal, queue := pending.NewChangeQueue(), pending.NewBacklogs(), restart.NewJournal(), restart.NewQueue()
-	table := tracker.New()
+	changes, backlogs, table, queue := pending.NewChangeQueue(), pending.NewBacklogs(), tracker.New(), restart.NewQueue()
 	evictions, notices, unjudged, refused, haltsChanged := follow.NewEvictions(known, table), gatekeeper.NewNotices(log), pending.NewUnjudged(), run.NewSignal(), run.NewSignal()
 	gate := gatekeeper.New(gatekeeper.Options{
 		FanOut: options.FanOut, Evicts: options.Evict, Deadline: options.RestartDeadline, Catalog: known, Notices: notices, Log: log,
@@ -119,7 +118,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 		KnowsWorkloads: watches.KnowWorkloads, KnowsWhatExists: watches.KnowWhatExists,
 	})
 	panics := &panics{
-		catalog: known, kinds: rows, changes: changes, backlogs: backlogs, journal: journal, gate: gate, unjudged: unjudged,
+		catalog: known, kinds: rows, changes: changes, backlogs: backlogs, table: table, gate: gate, unjudged: unjudged,
 		metrics: metrics, events: to.recorder,
 	}
 	left := quarantine.New(quarantine.Options{Log: log, Panicked: panics.note})
@@ -140,7 +139,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 		Events:    to.recorder, Metrics: metrics, Quarantine: left, Log: log, Queue: queue, Grace: options.GracePeriod,
 		BackoffLimit: options.BackoffLimit, DryRun: options.DryRun, ExitOnError: options.ExitOnError, IgnoredErrors: options.IgnoredErrors,
 		Refused: refused, Deliveries: deliveries, Gate: gate, Evictions: evictions,
-		KeyObject: &keys.Object, Backlogs: backlogs, Journal: journal,
+		KeyObject: &keys.Object, Backlogs: backlogs, Table: table,
 	}, to.clients.Core)
 	evictor := &evict.Evictor{
 		Evictions: evictions, Catalog: known, Gate: gate, Deliveries: deliveries, Restarter: restarter, Pods: pods,

@@ -11,6 +11,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/metrics"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -20,7 +21,7 @@ type panics struct {
 	kinds    []*kinds.WorkloadKind
 	changes  *pending.ChangeQueue
 	backlogs *pending.Backlogs
-	journal  *restart.Journal
+	table    *tracker.Table
 	gate     *gatekeeper.Gatekeeper
 	unjudged *pending.Unjudged
 	metrics  *metrics.Metrics
@@ -41,7 +42,7 @@ func (p *panics) note(place quarantine.Place, o quarantine.Object) {
 	if ref, isWorkload := kinds.WorkloadIn(p.kinds, o); place == quarantine.Intake && isWorkload {
 		p.catalog.PurgeWorkload(ref)
 		p.changes.Forget(ref)
-		restart.ForgetWork(ref, p.backlogs, p.journal, p.gate)
+		restart.ForgetWork(ref, p.backlogs, p.table, p.gate)
 		p.unjudged.NoteWorkload(ref)
 	}
 }

@@ -74,7 +74,7 @@ func (d *Deliveries) UnprovenAfter(ref names.WorkloadRef, decision *decide.Decis
 }
 
 // Begin follows a restart that has just been made, instead of an earlier one. The argument is the workload as it was before.
-func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, id string, made Made) {
+func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, id string, made tracker.Made) {
 	now := made.At
 	decision.Checksums = nil // of which there may be very many
 	ref := former.Ref

@@ -31,6 +31,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/metrics"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
@@ -61,7 +62,7 @@ func followWeb(d *follow.Deliveries, rollout workload.Rollout) {
 	w := workload.Workload{Object: workload.Object{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Selector: "app=web", Timestamp: time.Now().UTC().Format(time.RFC3339Nano), Rollout: rollout}}
 	w.Record.Ran = record.AllRan
 	d.Catalog.ObserveWorkload(w)
-	d.Begin(&w, decide.Decision{Outcome: decide.Restart}, "", follow.Made{At: time.Now(), Timestamp: w.Timestamp, Ran: record.AllRan})
+	d.Begin(&w, decide.Decision{Outcome: decide.Restart}, "", tracker.Made{At: time.Now(), Timestamp: w.Timestamp, Ran: record.AllRan})
 }
 
 func TestARestartWhosePodsCannotBeReadIsJudgedByItsStatus(t *testing.T) {

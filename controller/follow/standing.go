@@ -2,7 +2,6 @@ package follow
 
 import (
 	"cmp"
-	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/record"
@@ -62,11 +61,4 @@ func standingBefore(w *workload.Workload, ran record.Ran) gate.Standing {
 		return gate.Lacking
 	}
 	return gate.Unwell
-}
-
-// Made is a restart that was made: what was written to the workload, which may show by now what others have done since.
-type Made struct {
-	At        time.Time
-	Timestamp string // of the pod template
-	Ran       record.Ran
 }

@@ -139,9 +139,9 @@ func (in *Intake) forgetDisabled(w *kinds.WorkloadObservation) {
 func (in *Intake) drop(ref names.WorkloadRef) {
 	in.Quarantine.Release(kinds.NameOfWorkload(ref))
 	in.Changes.Forget(ref)
-	in.Deliveries.Forget(ref) // before the gate does: it knows until when the workload is exposed
-	in.Restarter.Forget(ref)
-	in.Evictions.Forget(ref)
+	in.Restarter.Backlogs.Settle(ref)
+	in.Deliveries.Ended(ref, in.Deliveries.Table.Forget(ref).Rolling) // before the gate forgets until when the workload is exposed
+	in.Gate.Forget(ref)
 	in.Unjudged.NoteWorkload(ref)
 }
 

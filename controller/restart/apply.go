@@ -20,6 +20,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
@@ -91,7 +92,7 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 		r.Backlogs.NoteDue(w.Ref, w.Record.Marked, now)
 		budget = budget.Spend(r.spacing(w), now)
 	}
-	made := follow.Made{At: now, Timestamp: timestampAfter(w, decision.Outcome, now), Ran: r.Deliveries.RanAfter(w, &decision)}
+	made := tracker.Made{At: now, Timestamp: timestampAfter(w, decision.Outcome, now), Ran: r.Deliveries.RanAfter(w, &decision)}
 	if admitted != nil {
 		admitted.ID = now.UTC().Format(time.RFC3339Nano)
 	}
@@ -106,7 +107,7 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 	written, err := r.Workloads.patch(ctx, w.Ref, patch)
 	if err != nil {
 		if isUncertain(err) {
-			r.Journal.noteAttempt(w.Ref, Attempt{w.ResourceVersion, taken, view.Sequence, decision, made, admitted})
+			r.Table.NoteAttempt(w.Ref, tracker.Attempt{Version: w.ResourceVersion, Written: taken, Decided: view.Sequence, Decision: decision, Made: made, Admitted: admitted})
 			if r.TakeIn(w.Ref) || r.shows(w.Ref, taken) { // the watch was faster
 				return nil
 			}
@@ -173,7 +174,7 @@ func (r *Restarter) lookAgain(ctx context.Context, w *workload.Workload, refusal
 	if found.ResourceVersion == w.ResourceVersion {
 		return fmt.Errorf("patch %s: %w: %w", w.Ref, failures.ErrDenied, refusal)
 	}
-	if !r.Journal.hasAttempted(r.Catalog.Workload(w.Ref)) {
+	if present := r.Catalog.Workload(w.Ref); present != nil && !r.Table.HasAttempted(present) {
 		r.Deliveries.ResumeLate(w.Ref, follow.LastMade(w), time.Now())
 	}
 	return fmt.Errorf("patch %s: %w: %w", w.Ref, failures.ErrOutdated, refusal)
@@ -187,7 +188,7 @@ func (r *Restarter) ObserveRead(found *kinds.Observation) {
 }
 
 // Applied reports a patch that the API server accepted.
-func (r *Restarter) Applied(w *workload.Workload, decision decide.Decision, admitted *gate.Request, made follow.Made) {
+func (r *Restarter) Applied(w *workload.Workload, decision decide.Decision, admitted *gate.Request, made tracker.Made) {
 	r.Metrics.AnnotationUpdates.Inc()
 	waited := r.Backlogs.Settle(w.Ref)
 	if waited.Count > 0 {
@@ -217,7 +218,7 @@ func (r *Restarter) Applied(w *workload.Workload, decision decide.Decision, admi
 // to do when the workload changes next.
 func (r *Restarter) pretend(w *workload.Workload, decision decide.Decision) {
 	r.Backlogs.Settle(w.Ref)
-	if !r.Journal.NoteDryRun(w.Ref, decision.Delivers()) {
+	if !r.Table.NoteDryRun(w.Ref, decision.Delivers()) {
 		return
 	}
 	if decision.Outcome == decide.RecordOnly {

@@ -25,14 +25,14 @@ import (
 
 func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler)}, nil)
+		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Table: tracker.New(), Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler)}, nil)
 		edited := time.Now()
 		time.Sleep(2 * time.Minute)
 		r.Backlogs.Note(pending.ObservedChange{Workload: objecttest.Web, Since: edited, Due: time.Now(), Count: 1})
 		time.Sleep(time.Second)
 		r.Backlogs.PutOff(objecttest.Web, nil, objecttest.SlowedUntil(time.Now().Add(10*time.Minute)), time.Now())
 		time.Sleep(10*time.Minute + 3*time.Second)
-		r.Applied(&workload.Workload{Object: workload.Object{Ref: objecttest.Web}}, decide.Decision{Outcome: decide.RecordOnly}, nil, follow.Made{})
+		r.Applied(&workload.Workload{Object: workload.Object{Ref: objecttest.Web}}, decide.Decision{Outcome: decide.RecordOnly}, nil, tracker.Made{})
 		for want, histogram := range map[float64]prometheus.Histogram{
 			12*60 + 4: r.Metrics.ChangeToPatch,
 			3:         r.Metrics.DueToPatch,
@@ -48,11 +48,11 @@ func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 // The config is reverted while a person holds the restart, so it is only recorded.
 func TestARecordAfterAHoldIsNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Events: &record.FakeRecorder{}, Log: slog.New(slog.DiscardHandler)}, nil)
+		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Table: tracker.New(), Metrics: metrics.New(), Events: &record.FakeRecorder{}, Log: slog.New(slog.DiscardHandler)}, nil)
 		r.Backlogs.Note(pending.ObservedChange{Workload: objecttest.Web, Since: time.Now(), Due: time.Now(), Count: 1})
 		r.Backlogs.PutOff(objecttest.Web, nil, gate.Answer{Reason: gate.Hold, Text: "an incident"}, time.Now())
 		time.Sleep(time.Hour)
-		r.Applied(&workload.Workload{Object: workload.Object{Ref: objecttest.Web}}, decide.Decision{Outcome: decide.RecordOnly}, nil, follow.Made{})
+		r.Applied(&workload.Workload{Object: workload.Object{Ref: objecttest.Web}}, decide.Decision{Outcome: decide.RecordOnly}, nil, tracker.Made{})
 		for want, histogram := range map[float64]prometheus.Histogram{60 * 60: r.Metrics.ChangeToPatch, 0: r.Metrics.DueToPatch} {
 			var got dto.Metric
 			if err := histogram.Write(&got); err != nil || got.GetHistogram().GetSampleSum() != want {

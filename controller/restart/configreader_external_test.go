@@ -16,6 +16,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 // The list may be taken in at any time, also while a worker is about to look.
@@ -28,7 +29,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 	r := restart.NewRestarter(restart.Parts{
 		Catalog:  c,
 		Gate:     controllertest.OpenGate(c),
-		Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(),
+		Backlogs: pending.NewBacklogs(), Table: tracker.New(),
 		Metrics: metrics.New(),
 		DryRun:  true,
 		Log:     slog.New(slog.DiscardHandler),
@@ -41,7 +42,7 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := record.Checksums{known.Ref: known.Checksum([]template.Selection{{}}, content.ChecksumKey{})}
-	if r.Journal.NoteDryRun(w.Ref, want) {
+	if r.Table.NoteDryRun(w.Ref, want) {
 		t.Error("what it would record is not what was listed")
 	}
 }

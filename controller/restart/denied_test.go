@@ -108,7 +108,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	}
 	known := catalog.New()
 	return restart.NewRestarter(restart.Parts{
-		Catalog: known, Deliveries: controllertest.Followed(known), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(known), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Events: recorder,
+		Catalog: known, Deliveries: controllertest.Followed(known), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(known), Backlogs: pending.NewBacklogs(), Table: tracker.New(), Metrics: metrics.New(), Events: recorder,
 		Queue: restart.NewQueue(), OptIns: optedin.NewOptIns(optin.Rules{}, nil), Workloads: restart.WorkloadWriter{Apps: clients.Apps.RESTClient(), Rules: &optin.Rules{}},
 		Quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		Log:        slog.New(slog.NewTextHandler(log, nil)), KnowsConfigs: func(string) bool { return true },

@@ -133,8 +133,8 @@ func TestAWriteWhoseAnswerIsLostIsReportedOnce(t *testing.T) {
 					}
 				}
 				requireReportedOnce(t, r, outcome, before, &log, objecttest.EventsOf(recorder))
-				if len(r.Journal.Attempts) != 0 {
-					t.Errorf("%v are still remembered", r.Journal.Attempts)
+				if len(r.Table.Of(objecttest.Web).Attempts) != 0 {
+					t.Errorf("%v are still remembered", r.Table.Of(objecttest.Web).Attempts)
 				}
 			})
 		}
@@ -148,13 +148,13 @@ func TestAttemptsAreForgottenWithTheirWorkload(t *testing.T) {
 	r.Catalog.ListConfigs(names.ConfigMap, "", []*content.Config{new(objecttest.SettingsOf("v1"))}, time.Now(), true, func(names.ConfigRef) {})
 	r.Catalog.ObserveWorkload(server.workload(t))
 	r.Work(t.Context(), objecttest.Web)
-	if len(r.Journal.Attempts) == 0 {
+	if len(r.Table.Of(objecttest.Web).Attempts) == 0 {
 		t.Fatal("the attempt is not remembered")
 	}
 	r.Catalog.ForgetWorkload(objecttest.Web)
 	r.Work(t.Context(), objecttest.Web)
-	if len(r.Journal.Attempts) != 0 {
-		t.Errorf("%v are still remembered", r.Journal.Attempts)
+	if len(r.Table.Of(objecttest.Web).Attempts) != 0 {
+		t.Errorf("%v are still remembered", r.Table.Of(objecttest.Web).Attempts)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/kinds"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 )
 
@@ -30,10 +31,10 @@ func (r *Restarter) reportLeftovers(w *workload.Workload) {
 	if harmful != "" && !w.Policy.IsLeftHarmful {
 		harmful, harmless = "", harmful
 	}
-	if r.reportProblem(w, leftoverProblem, events.LeftBehind, harmful, "what another tool had left behind does no harm any more") {
+	if r.reportProblem(w, tracker.LeftoverProblem, events.LeftBehind, harmful, "what another tool had left behind does no harm any more") {
 		r.Log.Warn("another tool has left something behind", "workload", w.Ref, "left", harmful)
 	}
-	if r.Journal.noteProblem(w.Ref, harmlessProblem, harmless) && harmless != "" {
+	if r.Table.NoteProblem(w.Ref, tracker.HarmlessProblem, harmless) && harmless != "" {
 		r.Log.Info("another tool has left something behind", "workload", w.Ref, "left", harmless)
 	}
 }
@@ -42,15 +43,15 @@ func (r *Restarter) reportLeftovers(w *workload.Workload) {
 func (r *Restarter) reportProblems(w *workload.Workload) {
 	r.reportLeftovers(w)
 	const fits = "config changes restart this workload again: it is no longer left alone for too many references to ConfigMaps and Secrets"
-	if problem := wording.TooManyReferences(w); r.reportProblem(w, referenceProblem, events.TooMany, problem, fits) {
+	if problem := wording.TooManyReferences(w); r.reportProblem(w, tracker.ReferenceProblem, events.TooMany, problem, fits) {
 		r.Log.Warn("a workload has too many references to configs, leaving it alone", "workload", w.Ref, "problem", problem)
 	}
 }
 
 // reportProblem reports a problem of a workload once, and its end, so that the last Event is true. The problem is empty if there
 // is none. It returns whether there is a new one.
-func (r *Restarter) reportProblem(w *workload.Workload, kind ProblemKind, reason, problem, over string) (isNew bool) {
-	switch isNews := r.Journal.noteProblem(w.Ref, kind, problem); {
+func (r *Restarter) reportProblem(w *workload.Workload, kind tracker.ProblemKind, reason, problem, over string) (isNew bool) {
+	switch isNews := r.Table.NoteProblem(w.Ref, kind, problem); {
 	case !isNews:
 		return false
 	case problem == "":
@@ -66,10 +67,10 @@ func (r *Restarter) reportProblem(w *workload.Workload, kind ProblemKind, reason
 // message is the same for each edit, so that the next leader finds the Event of this one.
 func (r *Restarter) reportIdle(w *workload.Workload, decision *decide.Decision) {
 	if !w.Idle {
-		r.Journal.noteProblem(w.Ref, idleProblem, "")
+		r.Table.NoteProblem(w.Ref, tracker.IdleProblem, "")
 		return
 	}
-	if decision.Unserved && r.Journal.noteProblem(w.Ref, idleProblem, wording.NothingRuns) {
+	if decision.Unserved && r.Table.NoteProblem(w.Ref, tracker.IdleProblem, wording.NothingRuns) {
 		r.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.NothingRuns, wording.NothingRuns)
 	}
 }

@@ -17,12 +17,13 @@ import (
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 	recorder, c := record.NewFakeRecorder(10), catalog.New()
 	r := restart.NewRestarter(restart.Parts{
-		Catalog: c, Gate: controllertest.OpenGate(c), Backlogs: pending.NewBacklogs(), Journal: restart.NewJournal(), Metrics: metrics.New(), Events: recorder, Grace: time.Second,
+		Catalog: c, Gate: controllertest.OpenGate(c), Backlogs: pending.NewBacklogs(), Table: tracker.New(), Metrics: metrics.New(), Events: recorder, Grace: time.Second,
 		Log: slog.New(slog.DiscardHandler), KnowsConfigs: func(string) bool { return true },
 	}, nil)
 	tooMany := workload.Workload{Object: workload.Object{Ref: objecttest.Web, UID: "1", Excess: workload.TooManyReferences}}
@@ -55,7 +56,7 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 		}
 	}
 	c.ForgetWorkload(objecttest.Web)
-	if err := r.Handle(t.Context(), objecttest.Web); err != nil || len(r.Journal.Problems) != 0 {
-		t.Errorf("what was reported about a deleted workload is kept: %v, %v", r.Journal.Problems, err)
+	if err := r.Handle(t.Context(), objecttest.Web); err != nil || r.Table.Of(objecttest.Web).Problems != (tracker.Row{}).Problems {
+		t.Errorf("what was reported about a deleted workload is kept: %v, %v", r.Table.Of(objecttest.Web).Problems, err)
 	}
 }

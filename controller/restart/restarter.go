@@ -24,6 +24,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/store"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/notes"
@@ -48,7 +49,7 @@ type Parts struct {
 	Log        *slog.Logger
 	Queue      *Queue
 	Backlogs   *pending.Backlogs
-	Journal    *Journal
+	Table      *tracker.Table
 	Deliveries *follow.Deliveries
 	Gate       *gatekeeper.Gatekeeper
 	Evictions  *follow.Evictions
@@ -117,13 +118,13 @@ func (r *Restarter) Take(change pending.ObservedChange) {
 
 // Forget forgets everything about a workload that is gone or no longer opted in.
 func (r *Restarter) Forget(workload names.WorkloadRef) {
-	ForgetWork(workload, r.Backlogs, r.Journal, r.Gate)
+	ForgetWork(workload, r.Backlogs, r.Table, r.Gate)
 }
 
 // ForgetWork forgets what waits for a workload, what was reported of it, and its place at the gate.
-func ForgetWork(workload names.WorkloadRef, b *pending.Backlogs, j *Journal, g *gatekeeper.Gatekeeper) {
+func ForgetWork(workload names.WorkloadRef, b *pending.Backlogs, t *tracker.Table, g *gatekeeper.Gatekeeper) {
 	b.Settle(workload)
-	j.forget(workload)
+	t.Update(workload, (*tracker.Row).ForgetWork)
 	g.Forget(workload)
 }
 
@@ -218,7 +219,7 @@ func (r *Restarter) attempt(ctx context.Context, workload names.WorkloadRef) {
 		r.Failed(workload, err)
 		if !errors.Is(err, failures.ErrNotMarked) { // otherwise what the gate has answered stands
 			r.Gate.Failed(workload, !r.isIgnored(err), isUncertain(err), failures.IsPermanent(err) && !r.Backlogs.IsHeld(workload), time.Now())
-			if !r.Journal.HasAttempts(workload) { // nothing is left whose outcome is not known
+			if len(r.Table.Of(workload).Attempts) == 0 { // nothing is left whose outcome is not known
 				r.Gate.NotCarriedOut(workload)
 			}
 		}
@@ -288,7 +289,7 @@ func (r *Restarter) keep(ctx context.Context, view catalog.View, decision decide
 		}
 	}
 	r.reportNotDue(view.Workload, r.Backlogs.Settle(view.Workload.Ref))
-	r.Journal.clearDryRun(view.Workload.Ref)
+	r.Table.Update(view.Workload.Ref, func(row *tracker.Row) { row.DryRun = nil })
 	return nil
 }
 

@@ -25,7 +25,7 @@ func (r *Restarter) reportRevert(w *workload.Workload, outcome decide.Outcome) {
 	if revert != nil && revert.Later {
 		revert = nil // replaced by another restart
 	}
-	if !r.Journal.noteRevert(w.Ref, revert) || r.DryRun {
+	if !r.Table.NoteRevert(w.Ref, revert) || r.DryRun {
 		return
 	}
 	manager := revert.By

@@ -7,19 +7,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
-	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 )
-
-// Rewrites count how often in a row the record of a workload was written again because another
-// client undid it. reported is whether an Event has reported that the writes are spaced out.
-type Rewrites struct {
-	spent    policy.Budget
-	reported bool
-}
 
 // putOffRecord puts off writing a record that another client keeps undoing, and reports whether
 // it did so. The writes are spaced out like restarts, but restarts do not wait for them.
@@ -28,7 +19,7 @@ func (r *Restarter) putOffRecord(w *workload.Workload) bool {
 		return false
 	}
 	now := time.Now()
-	wait, news := r.Journal.putOffRecord(w.Ref, r.spacing(w), now)
+	wait, news := r.Table.SpaceRewrites(w.Ref, r.spacing(w), now)
 	if wait == 0 {
 		return false
 	}
@@ -57,27 +48,6 @@ func (r *Restarter) reportUndone(w *workload.Workload, until time.Time) {
 func (r *Restarter) noteRewritten(w *workload.Workload) {
 	if w.RecordUndone {
 		r.Metrics.Undone.Inc()
-		r.Journal.noteRewritten(w.Ref, r.spacing(w), time.Now())
+		r.Table.NoteRewritten(w.Ref, r.spacing(w), time.Now())
 	}
-}
-
-// putOffRecord returns how long the record of a workload has to wait, and whether this is the
-// first wait in a row.
-func (j *Journal) putOffRecord(ref names.WorkloadRef, spacing policy.Spacing, now time.Time) (wait time.Duration, news bool) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	row := j.Rewrites[ref]
-	if wait = row.spent.Wait(spacing, now); wait == 0 {
-		return 0, false
-	}
-	news, row.reported = !row.reported, true
-	j.Rewrites[ref] = row
-	return wait, news
-}
-
-func (j *Journal) noteRewritten(ref names.WorkloadRef, spacing policy.Spacing, now time.Time) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	spent := j.Rewrites[ref].spent.Spend(spacing, now)
-	j.Rewrites[ref] = Rewrites{spent: spent, reported: j.Rewrites[ref].reported && spent.Restarts > 1}
 }

@@ -18,6 +18,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/controllertest"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -202,14 +203,14 @@ func TestARestartDoesNotWaitForARecordThatIsPutOff(t *testing.T) {
 func TestWhatIsRememberedOfUndoneRecordsGoesWithTheWorkload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newContest(t, objecttest.Removed)
-		if v.step(); len(v.Journal.Rewrites) != 0 {
+		if v.step(); v.Table.Of(objecttest.Web).Rewrites != (tracker.Rewrites{}) {
 			t.Error("a workload is remembered whose record was not written again")
 		}
 		v.fight(20)
-		if len(v.Journal.Rewrites) != 1 {
-			t.Errorf("%d workloads are remembered, want 1", len(v.Journal.Rewrites))
+		if v.Table.Of(objecttest.Web).Rewrites == (tracker.Rewrites{}) {
+			t.Error("it is not remembered")
 		}
-		if v.Forget(objecttest.Web); len(v.Journal.Rewrites) != 0 {
+		if v.Forget(objecttest.Web); v.Table.Of(objecttest.Web).Rewrites != (tracker.Rewrites{}) {
 			t.Error("it is not forgotten")
 		}
 	})

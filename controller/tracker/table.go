@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/internal/counts"
 )
 
 // Row is all that this process knows of the restarts of one workload. The zero value knows nothing. What a row points to is
@@ -16,18 +18,34 @@ type Row struct {
 	// Unmended means that a restart has failed and none was delivered since: the last word on the workload is a Warning.
 	Unmended bool
 	Eviction *Eviction // the restart by eviction that may not be over, nil if there is none
+	// Attempts are writes that may have succeeded, with a lost answer.
+	Attempts []Attempt
+	Problems [problemKinds]string // that were reported to the owner
+	Reverted *record.Revert       // the revert that was reported, nil if none was
+	DryRun   *record.Checksums    // what a dry run would have recorded, nil if it would have done nothing
+	Rewrites Rewrites             // of a record that another client undid
 }
 
-func (r *Row) isEmpty() bool { return r.Rolling == nil && !r.Unmended && r.Eviction == nil }
+func (r *Row) isEmpty() bool {
+	return r.Rolling == nil && !r.Unmended && r.Eviction == nil &&
+		len(r.Attempts) == 0 && r.Problems == [problemKinds]string{} && r.Reverted == nil && r.DryRun == nil && r.Rewrites == Rewrites{}
+}
+
+// ForgetWork forgets all but the restarts that have been made, which end in another way.
+func (r *Row) ForgetWork() { *r = Row{Rolling: r.Rolling, Unmended: r.Unmended, Eviction: r.Eviction} }
 
 // Table has a row for each workload of which something is known. Its methods may be called by several goroutines at once.
 type Table struct {
 	mu   sync.Mutex
 	rows map[names.WorkloadRef]*Row
+	// attemptsIn is how many attempts there are in each namespace.
+	attemptsIn counts.By[string]
 }
 
 // New knows nothing yet.
-func New() *Table { return &Table{rows: make(map[names.WorkloadRef]*Row)} }
+func New() *Table {
+	return &Table{rows: make(map[names.WorkloadRef]*Row), attemptsIn: make(counts.By[string])}
+}
 
 // Of returns a copy of what is known of a workload.
 func (t *Table) Of(ref names.WorkloadRef) Row {
@@ -65,11 +83,13 @@ func (t *Table) Update(ref names.WorkloadRef, change func(*Row)) {
 	if !isKnown {
 		row = new(Row)
 	}
-	switch change(row); {
-	case !row.isEmpty():
+	attempts := len(row.Attempts)
+	change(row)
+	t.attemptsIn.Add(ref.Namespace, len(row.Attempts)-attempts)
+	if !row.isEmpty() {
 		t.rows[ref] = row
-	case isKnown:
-		t.remove(ref)
+	} else if delete(t.rows, ref); isKnown && len(t.rows) == 0 {
+		t.rows = make(map[names.WorkloadRef]*Row) // releases the memory that many rows took
 	}
 }
 
@@ -81,20 +101,7 @@ func (t *Table) UpdateAll(change func(*Row)) {
 }
 
 // Forget forgets a workload, and returns what was known.
-func (t *Table) Forget(ref names.WorkloadRef) Row {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	row := t.rows[ref]
-	if row == nil {
-		return Row{}
-	}
-	t.remove(ref)
-	return *row
-}
-
-// remove must be called with the lock held.
-func (t *Table) remove(ref names.WorkloadRef) {
-	if delete(t.rows, ref); len(t.rows) == 0 {
-		t.rows = make(map[names.WorkloadRef]*Row) // releases the memory that many rows took
-	}
+func (t *Table) Forget(ref names.WorkloadRef) (known Row) {
+	t.Update(ref, func(row *Row) { known, *row = *row, Row{} })
+	return known
 }

@@ -1,4 +1,4 @@
-package restart
+package tracker
 
 import (
 	"fmt"
@@ -12,45 +12,45 @@ import (
 )
 
 func TestAttemptsThatFailForLongTakeLittleMemory(t *testing.T) {
-	b := NewJournal()
+	b := New()
 	for range 100 {
 		decision := decide.Decision{Outcome: decide.Restart, Checksums: catalogrecord.Checksums{objecttest.MapA: 1}}
-		b.noteAttempt(objecttest.Web, Attempt{decision: decision})
+		b.NoteAttempt(objecttest.Web, Attempt{Decision: decision})
 	}
-	attempts := b.Attempts[objecttest.Web]
+	attempts := b.Of(objecttest.Web).Attempts
 	if len(attempts) != maxAttempts {
 		t.Errorf("%d are remembered, want %d", len(attempts), maxAttempts)
 	}
 	for _, a := range attempts {
-		if a.decision.Checksums != nil || a.decision.Outcome != decide.Restart {
-			t.Errorf("decision %+v", a.decision)
+		if a.Decision.Checksums != nil || a.Decision.Outcome != decide.Restart {
+			t.Errorf("decision %+v", a.Decision)
 		}
 	}
 }
 
 func TestTheAttemptsOfANamespaceTakeLittleMemory(t *testing.T) {
-	j := NewJournal()
+	j := New()
 	for range 100 {
 		for i := range 300 {
-			j.noteAttempt(objecttest.WorkloadNamed(fmt.Sprint("web-", i)), Attempt{written: time.Unix(int64(i), 0)})
+			j.NoteAttempt(objecttest.WorkloadNamed(fmt.Sprint("web-", i)), Attempt{Written: time.Unix(int64(i), 0)})
 		}
 	}
-	if n := j.attemptsIn["ns"]; n > maxAttemptsIn+300 || len(j.Attempts) != 300 {
-		t.Errorf("%d attempts of %d workloads are remembered", n, len(j.Attempts))
+	if n := j.attemptsIn["ns"]; n > maxAttemptsIn+300 || len(j.rows) != 300 {
+		t.Errorf("%d attempts of %d workloads are remembered", n, len(j.rows))
 	}
 	other := objecttest.Web
 	other.Namespace = "other"
 	for range 100 {
-		j.noteAttempt(other, Attempt{})
+		j.NoteAttempt(other, Attempt{})
 	}
-	if n := len(j.Attempts[other]); n != maxAttempts {
+	if n := len(j.Of(other).Attempts); n != maxAttempts {
 		t.Errorf("%d attempts of a workload of another namespace are remembered", n)
 	}
-	for ref, attempts := range j.Attempts {
-		if last := attempts[len(attempts)-1]; ref != other && !j.hasAttempted(&workload.Workload{Object: workload.Object{Ref: ref}, Record: catalogrecord.Record{Written: last.written}}) {
+	for ref, row := range j.All() {
+		if last := row.Attempts[len(row.Attempts)-1]; ref != other && !j.HasAttempted(&workload.Workload{Object: workload.Object{Ref: ref}, Record: catalogrecord.Record{Written: last.Written}}) {
 			t.Errorf("the last attempt of %s is forgotten", ref)
 		}
-		j.forget(ref)
+		j.Forget(ref)
 	}
 	if len(j.attemptsIn) > 0 {
 		t.Errorf("%v are left", j.attemptsIn)
