@@ -19,7 +19,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -43,7 +43,7 @@ func TestAHoldThatComesAndGoesIsReportedLessAndLessOften(t *testing.T) {
 				w.configMaps["a/c"].Annotations = nil
 			}
 			w.show("configmaps", w.configMaps["a/c"])
-			time.Sleep(pending.LongestWait) // until they ask again
+			time.Sleep(tracker.LongestWait) // until they ask again
 			settle(w)
 		}
 		if caused := len(events.Events) - 1; caused != 3*2*(len(names)-1) { // after 0, 5 and 20 minutes
@@ -259,9 +259,9 @@ func TestAHoldThatLastsIsReportedInEachHourUntilItEnds(t *testing.T) {
 		w.configMaps["a/c"].Data["k"] = "2"
 		w.show("configmaps", w.configMaps["a/c"])
 		for hour := range 3 {
-			for range int(time.Hour / pending.LongestWait) { // until it asks again
+			for range int(time.Hour / tracker.LongestWait) { // until it asks again
 				settle(w)
-				time.Sleep(pending.LongestWait)
+				time.Sleep(tracker.LongestWait)
 			}
 			reported := objecttest.EventsOf(events)
 			if len(reported) < 1 || len(reported) > 2 || !strings.Contains(reported[0], "RestartHeld restart is held: the configmap/c is held: an incident") {

@@ -110,7 +110,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	watches, optIns := new(intake.Watches), optedin.NewOptIns(options.OptIns, options.Namespaces)
 	pods := kinds.PodReader{Apps: to.following.Apps.RESTClient(), Core: to.following.Core.RESTClient(), Kinds: to.custom, Events: to.recorder}
 
-	changes, backlogs, table, queue := pending.NewChangeQueue(), pending.NewBacklogs(), tracker.New(), restart.NewQueue()
+	changes, table, queue := pending.NewChangeQueue(), tracker.New(), restart.NewQueue()
 	evictions, notices, unjudged, refused, haltsChanged := follow.NewEvictions(known, table), gatekeeper.NewNotices(log), pending.NewUnjudged(), run.NewSignal(), run.NewSignal()
 	gate := gatekeeper.New(gatekeeper.Options{
 		FanOut: options.FanOut, Evicts: options.Evict, Deadline: options.RestartDeadline, Catalog: known, Notices: notices, Log: log,
@@ -118,7 +118,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 		KnowsWorkloads: watches.KnowWorkloads, KnowsWhatExists: watches.KnowWhatExists,
 	})
 	panics := &panics{
-		catalog: known, kinds: rows, changes: changes, backlogs: backlogs, table: table, gate: gate, unjudged: unjudged,
+		catalog: known, kinds: rows, changes: changes, table: table, gate: gate, unjudged: unjudged,
 		metrics: metrics, events: to.recorder,
 	}
 	left := quarantine.New(quarantine.Options{Log: log, Panicked: panics.note})
@@ -139,7 +139,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 		Events:    to.recorder, Metrics: metrics, Quarantine: left, Log: log, Queue: queue, Grace: options.GracePeriod,
 		BackoffLimit: options.BackoffLimit, DryRun: options.DryRun, ExitOnError: options.ExitOnError, IgnoredErrors: options.IgnoredErrors,
 		Refused: refused, Deliveries: deliveries, Gate: gate, Evictions: evictions,
-		KeyObject: &keys.Object, Backlogs: backlogs, Table: table,
+		KeyObject: &keys.Object, Table: table,
 	}, to.clients.Core)
 	evictor := &evict.Evictor{
 		Evictions: evictions, Catalog: known, Gate: gate, Deliveries: deliveries, Restarter: restarter, Pods: pods,
@@ -186,7 +186,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	return &Controller{
 		Board: board, options: options, catalog: known, role: role, optIns: optIns, keys: keys, events: to.events, watches: watches,
 		changes: changes, restarter: restarter, deliveries: deliveries, gate: gate, evictor: evictor, halts: halts, reports: reports,
-		exposures: &judge.Exposures{Catalog: known, Pods: pods, Backlogs: backlogs, Quarantine: left, Log: log},
+		exposures: &judge.Exposures{Catalog: known, Pods: pods, Backlogs: restarter.Backlogs, Quarantine: left, Log: log},
 		absences:  absences, staleness: staleness, intake: taking,
 	}, nil
 }

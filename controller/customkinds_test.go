@@ -369,7 +369,7 @@ func TestAWorkloadThatUpdatesPodsInPlaceIsHeldAndNeverCountsAsRestarted(t *testi
 			t.Errorf("patches the template: %s", body)
 		}
 	}
-	if !w.controller.restarter.Backlogs.IsHeld(ref) {
+	if !w.controller.restarter.Backlogs.Of(ref).IsDeliberate() {
 		t.Error("it is not held")
 	}
 	if events := objecttest.EventsOf(w.recorder); len(events) != 1 || !strings.Contains(events[0], "RestartHeld") || !strings.Contains(events[0], "updates pods in place") {

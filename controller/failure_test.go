@@ -54,12 +54,12 @@ func TestAnIgnoredErrorCountsAsSuchAndMakesNoRestartLate(t *testing.T) {
 		if more := testutil.ToFloat64(c.restarter.Metrics.PatchErrors.WithLabelValues(step.reason)) - before; more != 1 {
 			t.Errorf("%q counts %v times as %q", step.failure, more, step.reason)
 		}
-		if _, late := c.restarter.Backlogs.LongestWaits(time.Now())[objecttest.Web.Namespace]; late != step.late {
+		if _, late := c.restarter.Table.Load(time.Now()).Waits[objecttest.Web.Namespace]; late != step.late {
 			t.Errorf("after %q it is late: %t", step.failure, late)
 		}
 	}
 	c.restarter.Failed(objecttest.Web, failures.ErrConfigChanging)
-	if _, late := c.restarter.Backlogs.LongestWaits(time.Now())[objecttest.Web.Namespace]; !late {
+	if _, late := c.restarter.Table.Load(time.Now()).Waits[objecttest.Web.Namespace]; !late {
 		t.Error("it is not late while it waits for something else")
 	}
 	if _, waits := c.restarter.Backlogs.State(objecttest.Web); !waits {

@@ -19,7 +19,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/halts"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -265,7 +265,7 @@ func TestAHoldThatIsSetAgainIsTheLastWordAgain(t *testing.T) {
 		for range 2 {
 			w.annotate("a/c", annotation.HoldAnnotation, "an incident")
 			w.show("configmaps", w.configMaps["a/c"])
-			time.Sleep(pending.LongestWait)
+			time.Sleep(tracker.LongestWait)
 			settle(w)
 			recorder := told(events.Held)
 			if len(recorder) != 1 || !strings.HasSuffix(recorder[0], ". Release it with: kubectl annotate -n a configmap/c "+annotation.HoldAnnotation+"-") {

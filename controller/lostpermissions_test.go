@@ -232,5 +232,5 @@ func TestThatARefusalForLackOfAPermissionBeginsIsNotedOnce(t *testing.T) {
 }
 
 func (c *Controller) lostPermissions(namespace string) []status.Gap {
-	return show.LostPermissions(namespace, c.restarter.Backlogs, c.evictor.Table)
+	return show.LostPermissions(namespace, c.evictor.Table)
 }

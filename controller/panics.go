@@ -20,7 +20,6 @@ type panics struct {
 	catalog  *catalog.Catalog
 	kinds    []*kinds.WorkloadKind
 	changes  *pending.ChangeQueue
-	backlogs *pending.Backlogs
 	table    *tracker.Table
 	gate     *gatekeeper.Gatekeeper
 	unjudged *pending.Unjudged
@@ -42,7 +41,7 @@ func (p *panics) note(place quarantine.Place, o quarantine.Object) {
 	if ref, isWorkload := kinds.WorkloadIn(p.kinds, o); place == quarantine.Intake && isWorkload {
 		p.catalog.PurgeWorkload(ref)
 		p.changes.Forget(ref)
-		restart.ForgetWork(ref, p.backlogs, p.table, p.gate)
+		restart.ForgetWork(ref, p.table, p.gate)
 		p.unjudged.NoteWorkload(ref)
 	}
 }

@@ -21,8 +21,8 @@ import (
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 // The watch may show that a workload is gone before the answer to its patch arrives. Nobody follows that restart.
@@ -185,12 +185,12 @@ func TestAWorkloadThatWaitsLongForAnEarlierWaveSaysWhomItWaitsFor(t *testing.T) 
 				settle(w)
 				events := record.NewFakeRecorder(100)
 				w.controller.restarter.Events = events
-				time.Sleep(pending.LastingWait)
+				time.Sleep(tracker.LastingWait)
 				if settle(w); len(events.Events) > 0 {
 					t.Fatalf("%q although that is normal", <-events.Events)
 				}
 				for range 5 {
-					time.Sleep(pending.LongestWait)
+					time.Sleep(tracker.LongestWait)
 					settle(w)
 				}
 				if len(events.Events) != 1 {

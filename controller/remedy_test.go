@@ -12,6 +12,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -28,7 +29,7 @@ func TestTheRemedyIsInTheEventAndTheStatusAndIsNotCutOff(t *testing.T) {
 		if event := <-events.Events; !strings.HasSuffix(event, string(status.ChangePolicy)) || len(event) > 4096 {
 			t.Errorf("%s: the Event has %d bytes: %s", name, len(event), event)
 		}
-		if got := c.restarter.Backlogs.Waiting[objecttest.Web].Failure; got.Remedy != status.ChangePolicy || !strings.HasPrefix(got.Problem, "patch web: ") || len(got.Problem) > pending.LongestFailure {
+		if got := c.restarter.Backlogs.Of(objecttest.Web).Failure; got.Remedy != status.ChangePolicy || !strings.HasPrefix(got.Problem, "patch web: ") || len(got.Problem) > tracker.LongestFailure {
 			t.Errorf("%s: kept is %+v", name, got)
 		}
 	}

@@ -186,7 +186,7 @@ func TestWhatWaitsForAListIsDecidedOnceItIsThere(t *testing.T) {
 		time.Sleep(time.Second)
 		settle(w)
 		if got := w.restarted(); !slices.Equal(got, []string{"a/one"}) {
-			waits, _ := c.restarter.Backlogs.Of(objecttest.DeploymentNamed("a/one"))
+			waits := c.restarter.Backlogs.Of(objecttest.DeploymentNamed("a/one"))
 			t.Errorf("restarted %v a second after the list; the workload waits: %s", got, waits.Failure.Unknown)
 		}
 	})

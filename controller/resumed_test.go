@@ -19,6 +19,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/halts"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 // halted returns a world in which the content 2 of a config has broken one Deployment and two others are held, and a
@@ -243,7 +244,7 @@ func TestTheEndOfAHaltIsToldOfTheLastOne(t *testing.T) {
 	answer := func(name string) gate.Answer {
 		return gate.Answer{Reason: gate.Halted, Halt: &gate.Halt{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: name}}}
 	}
-	b := pending.NewBacklogs()
+	b := tracker.NewBacklogs(tracker.New())
 	b.Note(pending.ObservedChange{Workload: objecttest.Web, Since: now, Due: now, Count: 1})
 	b.PutOff(objecttest.Web, nil, answer("first"), now)
 	if _, isNews := b.PutOff(objecttest.Web, nil, answer("second"), later); isNews {

@@ -22,7 +22,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -130,7 +130,7 @@ func TestWhatWaitsInANamespaceWithTooManyHaltsNamesNoConfig(t *testing.T) {
 func TestTheOverviewStaysTheSameWhileNothingHappens(t *testing.T) {
 	w := gradual(t, "a/web")
 	now := time.Now()
-	for i := range 3 * pending.MaxSubjects {
+	for i := range 3 * tracker.MaxSubjects {
 		config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprint("c-", i)}
 		w.controller.changes.Observe(objecttest.DeploymentNamed("a/web"), config, now, time.Hour)
 	}

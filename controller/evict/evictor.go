@@ -21,7 +21,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/metrics"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/tracker"
@@ -129,7 +128,7 @@ func (e *Evictor) untilNext(w *workload.Workload, row *tracker.Eviction, now tim
 			next = other
 		}
 	}
-	return min(next.Sub(now), pending.LongestWait)
+	return min(next.Sub(now), tracker.LongestWait)
 }
 
 // noteFuture notes that a restart waits because its record is from the future.

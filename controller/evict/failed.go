@@ -15,7 +15,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/kinds"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
@@ -34,7 +33,7 @@ func (e *Evictor) Failed(w *workload.Workload, began time.Time, err error) {
 	e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) {
 		row.Refusals++
 		isWorthIt := refusal != nil || failures.IsPermanent(err) || row.Refusals >= failures.PassingFailures
-		if isNews = isWorthIt && now.Sub(row.Reported) >= pending.ReminderPeriod; isNews {
+		if isNews = isWorthIt && now.Sub(row.Reported) >= tracker.ReminderPeriod; isNews {
 			row.Reported = now
 		}
 		switch { // a status that changes brings the workload back at once

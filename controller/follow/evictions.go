@@ -1,21 +1,16 @@
 package follow
 
 import (
-	"cmp"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
-	"kubernetes-deployment-restart-controller/controller/metrics"
 	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
-	"kubernetes-deployment-restart-controller/internal/series"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -115,24 +110,8 @@ func (e *Evictions) StatusOf(w *workload.Workload) (*workload.Workload, string) 
 	return &shown, ""
 }
 
-// Collect computes the metric of the restarts by eviction that are not over.
-func (e *Evictions) Collect(gauge func(desc *prometheus.Desc, value float64, labels ...string)) {
-	count := make(map[tracker.EvictionReason]int)
-	for _, row := range e.Table.All() {
-		if row.Eviction != nil {
-			count[cmp.Or(row.Eviction.Wait.Reason, tracker.WaitsForPods)]++
-		}
-	}
-	for _, reason := range tracker.EvictionReasons {
-		gauge(EvictingDesc, float64(count[reason]), string(reason))
-	}
-}
-
 // Clear forgets all, as at the end of a leader.
 func (e *Evictions) Clear() { e.Table.UpdateAll(func(row *tracker.Row) { row.Eviction = nil }) }
 
 // evictionWorkers is for how many workloads the evictor works at once. Each step takes two requests.
 const evictionWorkers = 2
-
-// EvictingDesc describes the metric that [Evictions.Collect] computes.
-var EvictingDesc = series.Desc(metrics.Namespace, "evicting_workloads", "The number of restarts by eviction that are not over, by what the next eviction waits for.", "reason")

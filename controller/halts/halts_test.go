@@ -14,8 +14,8 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/intake"
 	"kubernetes-deployment-restart-controller/controller/optedin"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 // halting returns a keeper of halts, and a function that halts a config.
@@ -28,7 +28,7 @@ func halting(t *testing.T) (*Keeper, func(namespace, name string) string) {
 	})
 	k := &Keeper{
 		OptIns: optedin.NewOptIns(optin.Rules{}, nil),
-		Gate:   g, Log: slog.New(slog.DiscardHandler), Restarter: restart.NewRestarter(restart.Parts{Backlogs: pending.NewBacklogs()}, nil), Mistakes: &intake.Mistakes{},
+		Gate:   g, Log: slog.New(slog.DiscardHandler), Restarter: restart.NewRestarter(restart.Parts{Table: tracker.New()}, nil), Mistakes: &intake.Mistakes{},
 		Scope: Scope{Watches: func(namespace string) bool { return namespace != "elsewhere" }},
 	}
 	return k, func(namespace, name string) string {

@@ -9,7 +9,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
-	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -23,7 +23,7 @@ func (k *Keeper) remind(started, now time.Time) {
 		if !isKnown && !h.Since.Before(started) {
 			at = h.Since
 		}
-		if k.Knows(h.Config) && now.Sub(at) >= pending.ReminderPeriod {
+		if k.Knows(h.Config) && now.Sub(at) >= tracker.ReminderPeriod {
 			on, where := gatekeeper.ReportedOn(&h)
 			if k.Notices.Note(on, corev1.EventTypeWarning, events.Halted, fmt.Sprintf("halted%s since %s, after %s failed%s; revert the change, or resume with: %s",
 				where, h.Since.UTC().Format(time.RFC3339), wording.BrokenBy(&h), status.LookWith(h.Command()), gate.ResumeCommand(h.Config, h.ID))) {

@@ -139,7 +139,6 @@ func (in *Intake) forgetDisabled(w *kinds.WorkloadObservation) {
 func (in *Intake) drop(ref names.WorkloadRef) {
 	in.Quarantine.Release(kinds.NameOfWorkload(ref))
 	in.Changes.Forget(ref)
-	in.Restarter.Backlogs.Settle(ref)
 	in.Deliveries.Ended(ref, in.Deliveries.Table.Forget(ref).Rolling) // before the gate forgets until when the workload is exposed
 	in.Gate.Forget(ref)
 	in.Unjudged.NoteWorkload(ref)

@@ -14,8 +14,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/kinds"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -142,6 +142,6 @@ func (a *Absences) due(now time.Time) map[names.WorkloadRef]string {
 }
 
 // StandingOfAbsence returns how a workload is that lacks something.
-func StandingOfAbsence(ref names.WorkloadRef, a Absence) pending.Standing {
-	return pending.Standing{Ref: ref, State: status.Lacking, Since: a.since, AtLeast: a.atLeast, By: pending.WaitedFor{Text: a.Text}}
+func StandingOfAbsence(ref names.WorkloadRef, a Absence) tracker.Standing {
+	return tracker.Standing{Ref: ref, State: status.Lacking, Since: a.since, AtLeast: a.atLeast, By: tracker.WaitedFor{Text: a.Text}}
 }

@@ -12,6 +12,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -31,7 +32,7 @@ const (
 type Exposures struct {
 	Catalog    *catalog.Catalog
 	Pods       kinds.PodReader
-	Backlogs   *pending.Backlogs
+	Backlogs   *tracker.Backlogs
 	Quarantine *quarantine.Set
 	Log        *slog.Logger
 
@@ -59,13 +60,13 @@ func (e *Exposures) Run(ctx context.Context) {
 func (e *Exposures) lookAtNext(ctx context.Context, now time.Time) {
 	if now.Sub(e.refreshed) >= exposureRefresh {
 		e.refreshed = now
-		for _, ref := range e.Backlogs.Those((*pending.Backlog).IsHeldForLong) {
+		for _, ref := range e.Backlogs.Those((*tracker.Backlog).IsHeldForLong) {
 			e.waiting.Add(ref)
 		}
 	}
 	for !e.waiting.IsEmpty() {
 		ref := e.waiting.Next()
-		if !e.Backlogs.IsHeldForLong(ref) {
+		if !e.Backlogs.Of(ref).IsHeldForLong() {
 			continue
 		}
 		e.Quarantine.Try(quarantine.Metrics, kinds.NameOfWorkload(ref), func() { e.look(ctx, ref) })

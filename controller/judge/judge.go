@@ -63,7 +63,7 @@ func (j *Judge) judge(ref names.WorkloadRef) Verdict {
 	switch {
 	case !due && decide.Decide(view).Outcome != decide.Restart:
 		return Fresh
-	case j.Restarter.Backlogs.IsHeld(ref):
+	case j.Restarter.Backlogs.Of(ref).IsDeliberate():
 		return Fresh // deliberately; see the metric of held workloads
 	case held || waits || !j.Role.Acts():
 		return Stale

@@ -7,8 +7,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/follow"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/run"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -45,18 +45,18 @@ func (r *Resting) Judge(w *workload.Workload, now time.Time) {
 
 // StandingOf returns how a workload is for which nothing is under way, with what became of its last restart if that is
 // not known to be good.
-func (r *Resting) StandingOf(ref names.WorkloadRef) pending.Standing {
+func (r *Resting) StandingOf(ref names.WorkloadRef) tracker.Standing {
 	last := r.History.Of(ref)
 	isOpen := last != nil && last.Why != "" && (last.Outcome == status.Unknown || last.Outcome == status.Broken)
 	w := r.catalog.Workload(ref)
 	switch {
 	case w != nil && w.Excess != workload.NoExcess:
-		return pending.Standing{Ref: ref, State: status.LeftAlone}
+		return tracker.Standing{Ref: ref, State: status.LeftAlone}
 	case w == nil, !w.LacksPods() && (!w.Rollout.ByPods || !isOpen):
-		return pending.Standing{Ref: ref, State: status.Settled}
+		return tracker.Standing{Ref: ref, State: status.Settled}
 	case isOpen:
-		return pending.Standing{Ref: ref, State: status.Unready, Since: last.Time, By: pending.WaitedFor{Text: "not all of its pods were seen to run since it restarted: " + last.Why}}
+		return tracker.Standing{Ref: ref, State: status.Unready, Since: last.Time, By: tracker.WaitedFor{Text: "not all of its pods were seen to run since it restarted: " + last.Why}}
 	}
 	began, _ := r.Unsettled.Find(ref.Namespace, ref)
-	return pending.Standing{Ref: ref, State: status.Unready, Since: began.Since, AtLeast: began.AtLeast, By: pending.WaitedFor{Text: "not all of its pods run, and why is not known here"}}
+	return tracker.Standing{Ref: ref, State: status.Unready, Since: began.Since, AtLeast: began.AtLeast, By: tracker.WaitedFor{Text: "not all of its pods run, and why is not known here"}}
 }

@@ -1,6 +1,7 @@
 package pending
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -299,4 +300,9 @@ func (q *ChangeQueue) Each(do func(names.WorkloadRef, map[fmt.Stringer]*Change))
 	for ref, changes := range q.Pending {
 		do(ref, changes)
 	}
+}
+
+// CompareConfigs orders configs by namespace, name and kind.
+func CompareConfigs(a, b names.ConfigRef) int {
+	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 }

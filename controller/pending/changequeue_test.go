@@ -3,8 +3,6 @@ package pending
 import (
 	"context"
 	"fmt"
-	"runtime"
-	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -230,27 +228,6 @@ func TestAChangeOfAConfigThatIsGoneBecomesOneOfTheWorkloadWithItsDeadline(t *tes
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
-}
-
-func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfWhatItHeld(t *testing.T) {
-	queue, backlogs := NewChangeQueue(), NewBacklogs()
-	before := objecttest.HeapInUse()
-	for i := range 10_000 {
-		workload := objecttest.WorkloadNamed(strconv.Itoa(i))
-		queue.Observe(workload, workload, time.Now(), 0)
-	}
-	changes, _ := queue.TakeDue(time.Now(), time.Second)
-	for _, change := range changes {
-		backlogs.Note(change)
-	}
-	for _, change := range changes {
-		backlogs.Settle(change.Workload)
-	}
-	if kept := objecttest.HeapInUse() - before; kept > 64<<10 {
-		t.Errorf("%d KiB are kept", kept>>10)
-	}
-	runtime.KeepAlive(queue)
-	runtime.KeepAlive(backlogs)
 }
 
 // sizeOf returns how many entries a queue has, and for how many changes they stand.

@@ -1,7 +1,5 @@
-// Package pending knows what is not done yet: changes in their grace period, and what each workload waits for. What to
-// do is decided from the catalog; this says when to ask again, and what people see.
-//
-// # Changes
+// Package pending holds back changes for their grace period, and knows which workloads are to be judged again. What to do
+// about a change is decided from the catalog once it is due.
 //
 // A change is named after the object in which it began. That of a config concerns all workloads that reference it, that
 // of a workload only itself. For each pair, a change holds the time of its first observation, from which the grace
@@ -10,11 +8,6 @@
 //	absent --observed--> pending --grace period--> due
 //	pending --config gone, or not referenced--> a change of the workload, which may have waited for it
 //	pending --another change restarted the workload--> due with nothing to do
-//
-// A [Backlog] is what a workload waits for:
-//
-//	none --a change is observed--> undecided --decided--> due --put off--> waits for a reason --asked again--> due
-//	any --recorded, or restarted--> none
 //
 // A workload's own change waits for those of its configs. Otherwise two edits within a grace period could cause two
 // restarts. Configs of a first list and deleted configs are no changes.

@@ -49,7 +49,7 @@ func (r *Restarter) restart(ctx context.Context, view catalog.View, decision dec
 	now := time.Now()
 	contradicted := r.noteContradiction(view, decision, now)
 	r.Backlogs.Date(w.Ref, edited, unseen, knowsAll, r.GracePeriod(w))
-	if r.Backlogs.IsAsking(w.Ref) && r.holdsConfigs(w.Ref) {
+	if r.Backlogs.Of(w.Ref).IsAsking() && r.holdsConfigs(w.Ref) {
 		r.Gate.Failed(w.Ref, true, false, false, now) // the next edit waits for its grace period, and brings it back
 		return nil
 	}

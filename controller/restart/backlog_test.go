@@ -25,7 +25,7 @@ import (
 
 func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Table: tracker.New(), Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler)}, nil)
+		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Table: tracker.New(), Metrics: metrics.New(), Log: slog.New(slog.DiscardHandler)}, nil)
 		edited := time.Now()
 		time.Sleep(2 * time.Minute)
 		r.Backlogs.Note(pending.ObservedChange{Workload: objecttest.Web, Since: edited, Due: time.Now(), Count: 1})
@@ -48,7 +48,7 @@ func TestALongGracePeriodAndAPutOffRestartAreNotLate(t *testing.T) {
 // The config is reverted while a person holds the restart, so it is only recorded.
 func TestARecordAfterAHoldIsNotLate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Table: tracker.New(), Metrics: metrics.New(), Events: &record.FakeRecorder{}, Log: slog.New(slog.DiscardHandler)}, nil)
+		r := restart.NewRestarter(restart.Parts{Deliveries: controllertest.Followed(catalog.New()), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(catalog.New()), Table: tracker.New(), Metrics: metrics.New(), Events: &record.FakeRecorder{}, Log: slog.New(slog.DiscardHandler)}, nil)
 		r.Backlogs.Note(pending.ObservedChange{Workload: objecttest.Web, Since: time.Now(), Due: time.Now(), Count: 1})
 		r.Backlogs.PutOff(objecttest.Web, nil, gate.Answer{Reason: gate.Hold, Text: "an incident"}, time.Now())
 		time.Sleep(time.Hour)

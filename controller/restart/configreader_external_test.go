@@ -14,7 +14,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/controllertest"
 	"kubernetes-deployment-restart-controller/controller/metrics"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 )
@@ -27,9 +26,9 @@ func TestAWorkloadIsDecidedAboutOnTheListedConfigs(t *testing.T) {
 	w.References = []template.Reference{{Config: known.Ref}}
 	c.ListWorkloads(names.Deployment, "", []*workload.Workload{&w}, 0, func(names.WorkloadRef) {})
 	r := restart.NewRestarter(restart.Parts{
-		Catalog:  c,
-		Gate:     controllertest.OpenGate(c),
-		Backlogs: pending.NewBacklogs(), Table: tracker.New(),
+		Catalog: c,
+		Gate:    controllertest.OpenGate(c),
+		Table:   tracker.New(),
 		Metrics: metrics.New(),
 		DryRun:  true,
 		Log:     slog.New(slog.DiscardHandler),

@@ -20,7 +20,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/metrics"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/optedin"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
@@ -108,7 +107,7 @@ func refusedRestarter(t *testing.T, server http.RoundTripper, recorder record.Ev
 	}
 	known := catalog.New()
 	return restart.NewRestarter(restart.Parts{
-		Catalog: known, Deliveries: controllertest.Followed(known), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(known), Backlogs: pending.NewBacklogs(), Table: tracker.New(), Metrics: metrics.New(), Events: recorder,
+		Catalog: known, Deliveries: controllertest.Followed(known), Evictions: follow.NewEvictions(catalog.New(), tracker.New()), Gate: controllertest.OpenGate(known), Table: tracker.New(), Metrics: metrics.New(), Events: recorder,
 		Queue: restart.NewQueue(), OptIns: optedin.NewOptIns(optin.Rules{}, nil), Workloads: restart.WorkloadWriter{Apps: clients.Apps.RESTClient(), Rules: &optin.Rules{}},
 		Quarantine: quarantine.New(quarantine.Options{Log: slog.New(slog.DiscardHandler)}),
 		Log:        slog.New(slog.NewTextHandler(log, nil)), KnowsConfigs: func(string) bool { return true },

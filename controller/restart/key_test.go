@@ -11,7 +11,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/controllertest"
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 )
@@ -20,7 +19,7 @@ func TestAWorkloadThatReadsASecretWaitsForTheKey(t *testing.T) {
 	c := catalog.New()
 	w := workload.Workload{Object: workload.Object{Ref: objecttest.Web, ResourceVersion: "1", References: []template.Reference{{Config: names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "tls"}}}}}
 	c.ObserveWorkload(w)
-	r := restart.NewRestarter(restart.Parts{Catalog: c, Gate: controllertest.OpenGate(c), Backlogs: pending.NewBacklogs(), Table: tracker.New(), KnowsConfigs: func(string) bool { return true }}, nil)
+	r := restart.NewRestarter(restart.Parts{Catalog: c, Gate: controllertest.OpenGate(c), Table: tracker.New(), KnowsConfigs: func(string) bool { return true }}, nil)
 	if err := r.Handle(t.Context(), objecttest.Web); !errors.Is(err, failures.ErrKeyUnknown) {
 		t.Errorf("handled: %v", err)
 	}

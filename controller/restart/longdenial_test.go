@@ -24,7 +24,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/controllertest"
 	"kubernetes-deployment-restart-controller/controller/metrics"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
@@ -59,7 +58,7 @@ func TestLongDenialsAreShortened(t *testing.T) {
 		}
 		broadcaster := record.NewBroadcaster()
 		r := restart.NewRestarter(restart.Parts{
-			Catalog: catalog.New(), Gate: controllertest.OpenGate(catalog.New()), Backlogs: pending.NewBacklogs(), Table: tracker.New(), Metrics: metrics.New(), Queue: restart.NewQueue(),
+			Catalog: catalog.New(), Gate: controllertest.OpenGate(catalog.New()), Table: tracker.New(), Metrics: metrics.New(), Queue: restart.NewQueue(),
 			Events: clients.Recorder(broadcaster, "test"), Log: slog.New(slog.DiscardHandler),
 		}, nil)
 		before := objecttest.HeapInUse()

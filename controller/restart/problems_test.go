@@ -15,7 +15,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/metrics"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 )
@@ -23,7 +22,7 @@ import (
 func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 	recorder, c := record.NewFakeRecorder(10), catalog.New()
 	r := restart.NewRestarter(restart.Parts{
-		Catalog: c, Gate: controllertest.OpenGate(c), Backlogs: pending.NewBacklogs(), Table: tracker.New(), Metrics: metrics.New(), Events: recorder, Grace: time.Second,
+		Catalog: c, Gate: controllertest.OpenGate(c), Table: tracker.New(), Metrics: metrics.New(), Events: recorder, Grace: time.Second,
 		Log: slog.New(slog.DiscardHandler), KnowsConfigs: func(string) bool { return true },
 	}, nil)
 	tooMany := workload.Workload{Object: workload.Object{Ref: objecttest.Web, UID: "1", Excess: workload.TooManyReferences}}

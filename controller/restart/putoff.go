@@ -13,7 +13,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/kinds"
-	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 )
 
@@ -21,15 +21,15 @@ import (
 // controller decides again when the restart may begin.
 func (r *Restarter) putOff(w *workload.Workload, decision decide.Decision, answer gate.Answer, now time.Time) (lasts bool) {
 	since, isNews := r.Backlogs.PutOff(w.Ref, decision.Causes, answer, now)
-	again := pending.LongestWait
+	again := tracker.LongestWait
 	switch {
 	case !answer.Until.IsZero():
 		again = min(again, answer.Until.Sub(now))
 		lasts = answer.Until.Sub(now) > r.GracePeriod(w)
-	case answer.Reason.NeedsPerson() || now.Sub(since) >= pending.LastingWait:
+	case answer.Reason.NeedsPerson() || now.Sub(since) >= tracker.LastingWait:
 		lasts = true
 	default:
-		again = pending.LastingWait
+		again = tracker.LastingWait
 	}
 	r.Queue.AddAfter(w.Ref, again)
 	if isNews {
@@ -71,13 +71,13 @@ const NextWaitsFor = "its next restart waits for: "
 // meanwhile would read what that restart is to bring. Its budget is no such reason, because the pods that are left restart
 // once in any case.
 func (r *Restarter) NextWaits(ref names.WorkloadRef) string {
-	next, isKnown := r.Backlogs.Of(ref)
+	next := r.Backlogs.Of(ref)
 	switch {
-	case isKnown && next.IsDeliberate():
+	case next.IsDeliberate():
 		return NextWaitsFor + cmp.Or(next.PutOffBy.Text, string(next.PutOff))
-	case isKnown && next.PutOff == "" && next.Changed:
+	case next != nil && next.PutOff == "" && next.Changed:
 		return "it is being decided whether it restarts again"
-	case !isKnown && r.Changes.HoldsAny(ref): // also a change of the workload itself: a new process sees edits by that
+	case next == nil && r.Changes.HoldsAny(ref): // also a change of the workload itself: a new process sees edits by that
 		return "a config has changed, for which it may have to restart again"
 	}
 	return ""

@@ -8,7 +8,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/kinds"
-	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 )
 
@@ -25,9 +25,9 @@ func (r *Restarter) reportResumed(w *workload.Workload, answer gate.Answer) {
 
 // reportNotDue reports to the owner of a workload, who has heard that its restart is held, or cannot be made, that none is due
 // any more. It reports whether it did.
-func (r *Restarter) reportNotDue(w *workload.Workload, waited pending.Backlog) bool {
+func (r *Restarter) reportNotDue(w *workload.Workload, waited tracker.Backlog) bool {
 	text := ""
-	if told, wasTold := waited.LastTold(pending.MayLast); wasTold {
+	if told, wasTold := waited.LastTold(tracker.MayLast); wasTold {
 		text = r.describeResumed(told) + ". None is due any more"
 	} else if waited.Failure.IsTold {
 		text = "no restart is due any more, and nothing is left to apply"
@@ -42,14 +42,14 @@ func (r *Restarter) reportNotDue(w *workload.Workload, waited pending.Backlog) b
 
 // reportRecorded reports likewise about a workload whose record was written without a restart. Under a former leader, its
 // restart was put off if the record is marked.
-func (r *Restarter) reportRecorded(w *workload.Workload, waited pending.Backlog) {
+func (r *Restarter) reportRecorded(w *workload.Workload, waited tracker.Backlog) {
 	if !r.reportNotDue(w, waited) && w.Record.Marked && !w.OwnRecord {
 		r.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.Resumed, "no restart is due any more, whatever held it under a former leader")
 	}
 }
 
 // describeResumed says what holds a restart no longer, and why if that is known.
-func (r *Restarter) describeResumed(told pending.ReportedReason) string {
+func (r *Restarter) describeResumed(told tracker.ReportedReason) string {
 	message, on := "restart is no longer held", told.On
 	switch told.Reason {
 	case gate.Hold:

@@ -29,7 +29,6 @@ import (
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
-	"kubernetes-deployment-restart-controller/internal/series"
 )
 
 // workers is how many patches are under way at once. In a trial, more workers only made
@@ -48,7 +47,6 @@ type Parts struct {
 	Quarantine *quarantine.Set
 	Log        *slog.Logger
 	Queue      *Queue
-	Backlogs   *pending.Backlogs
 	Table      *tracker.Table
 	Deliveries *follow.Deliveries
 	Gate       *gatekeeper.Gatekeeper
@@ -72,13 +70,14 @@ type Parts struct {
 // is the only component that writes to workloads, apart from what the evictor asks of their own controllers.
 type Restarter struct {
 	Parts
-	configs configReader
-	Failure chan error // has an element when a failure must end the process
+	Backlogs *tracker.Backlogs
+	configs  configReader
+	Failure  chan error // has an element when a failure must end the process
 }
 
 // NewRestarter returns a restarter that reads configs with the given client.
 func NewRestarter(of Parts, core apiclient.Core) *Restarter {
-	return &Restarter{Parts: of, configs: configReader{core: core}, Failure: make(chan error, 1)}
+	return &Restarter{Parts: of, Backlogs: tracker.NewBacklogs(of.Table), configs: configReader{core: core}, Failure: make(chan error, 1)}
 }
 
 // Queue hands out workloads. The flows are the configs that changed; the zero ConfigRef is the
@@ -118,12 +117,11 @@ func (r *Restarter) Take(change pending.ObservedChange) {
 
 // Forget forgets everything about a workload that is gone or no longer opted in.
 func (r *Restarter) Forget(workload names.WorkloadRef) {
-	ForgetWork(workload, r.Backlogs, r.Table, r.Gate)
+	ForgetWork(workload, r.Table, r.Gate)
 }
 
 // ForgetWork forgets what waits for a workload, what was reported of it, and its place at the gate.
-func ForgetWork(workload names.WorkloadRef, b *pending.Backlogs, t *tracker.Table, g *gatekeeper.Gatekeeper) {
-	b.Settle(workload)
+func ForgetWork(workload names.WorkloadRef, t *tracker.Table, g *gatekeeper.Gatekeeper) {
 	t.Update(workload, (*tracker.Row).ForgetWork)
 	g.Forget(workload)
 }
@@ -137,14 +135,14 @@ func (r *Restarter) IsUndecided(ref names.WorkloadRef) bool {
 
 // AskAgain decides again about a workload whose restart the gate did not let begin.
 func (r *Restarter) AskAgain(ref names.WorkloadRef) {
-	if r.Backlogs.IsHeld(ref) {
+	if r.Backlogs.Of(ref).IsDeliberate() {
 		r.Queue.Add(ref, names.ConfigRef{})
 	}
 }
 
 // AskAgainAll does so for all workloads of a namespace, or of all namespaces, and for those that wait for what was not known.
 func (r *Restarter) AskAgainAll(namespace string) {
-	for _, ref := range r.Backlogs.Those(func(w *pending.Backlog) bool { return w.IsDeliberate() || w.Failure.Unknown != "" }) {
+	for _, ref := range r.Backlogs.Those(func(w *tracker.Backlog) bool { return w.IsDeliberate() || w.Failure.Unknown != "" }) {
 		if notes.IsInside(namespace, ref.Namespace) {
 			r.Queue.Add(ref, names.ConfigRef{})
 		}
@@ -165,15 +163,13 @@ func (r *Restarter) State(workload names.WorkloadRef) (due, waits bool) {
 
 // Load is what waits for the restarter.
 type Load struct {
-	Queued, Slow int                      // workloads
-	Waits        map[string]time.Duration // how long the most overdue workload of each namespace has waited
-	Slowed       []series.Sample          // workloads by the config that slows them down
-	Exposed      []series.Sample          // workloads by "namespace/reason"; see [pending.Backlogs.Exposed]
+	Queued, Slow int // workloads
+	tracker.Load
 }
 
 // Load returns what waits at the given time, which must be the present.
 func (r *Restarter) Load(now time.Time) Load {
-	return Load{Queued: r.Queue.Len(), Slow: r.Queue.Slow(), Waits: r.Backlogs.LongestWaits(now), Slowed: r.Backlogs.Slowed(), Exposed: r.Backlogs.Exposed()}
+	return Load{Queued: r.Queue.Len(), Slow: r.Queue.Slow(), Load: r.Table.Load(now)}
 }
 
 // Run works on the queue until the context ends, or until a failure ends it (see
@@ -218,13 +214,13 @@ func (r *Restarter) attempt(ctx context.Context, workload names.WorkloadRef) {
 	if err := r.Handle(ctx, workload); err != nil && ctx.Err() == nil {
 		r.Failed(workload, err)
 		if !errors.Is(err, failures.ErrNotMarked) { // otherwise what the gate has answered stands
-			r.Gate.Failed(workload, !r.isIgnored(err), isUncertain(err), failures.IsPermanent(err) && !r.Backlogs.IsHeld(workload), time.Now())
+			r.Gate.Failed(workload, !r.isIgnored(err), isUncertain(err), failures.IsPermanent(err) && !r.Backlogs.Of(workload).IsDeliberate(), time.Now())
 			if len(r.Table.Of(workload).Attempts) == 0 { // nothing is left whose outcome is not known
 				r.Gate.NotCarriedOut(workload)
 			}
 		}
 		r.Backlogs.NoteRetry(workload, r.Queue.Retry(workload, failures.Of(err)))
-	} else if !r.Backlogs.HasFailed(workload) { // one that only waits for its turn is refused again
+	} else if !r.Backlogs.Of(workload).HasFailed() { // one that only waits for its turn is refused again
 		r.Queue.Forget(workload)
 	}
 }

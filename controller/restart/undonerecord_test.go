@@ -189,7 +189,7 @@ func TestARestartDoesNotWaitForARecordThatIsPutOff(t *testing.T) {
 		if due, waits := v.Backlogs.State(objecttest.Web); due || !waits {
 			t.Errorf("a restart is due: %t, the record waits: %t", due, waits)
 		}
-		if late := v.Backlogs.LongestWaits(time.Now())[objecttest.Web.Namespace]; late > 0 {
+		if late := v.Table.Load(time.Now()).Waits[objecttest.Web.Namespace]; late > 0 {
 			t.Errorf("a record that is put off counts as overdue since %s", late)
 		}
 		v.Catalog.ObserveConfig(objecttest.SettingsOf("v2"), time.Now())

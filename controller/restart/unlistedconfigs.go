@@ -5,7 +5,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/template"
-	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 )
 
 // KnowsConfigsOf reports whether all configs have been listed of the namespaces whose configs a workload reads.
@@ -25,7 +25,7 @@ func (r *Restarter) AskUnknown(listed map[string]bool) {
 	if len(listed) == 0 {
 		return
 	}
-	for _, ref := range r.Backlogs.Those(func(w *pending.Backlog) bool { return w.Failure.Unknown != "" }) {
+	for _, ref := range r.Backlogs.Those(func(w *tracker.Backlog) bool { return w.Failure.Unknown != "" }) {
 		w := r.Catalog.Workload(ref)
 		if listed[""] || listed[ref.Namespace] || w != nil && slices.ContainsFunc(w.References, func(reference template.Reference) bool {
 			return reference.Channel == template.API && listed[reference.Config.Source().Namespace]

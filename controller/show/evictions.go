@@ -4,7 +4,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -12,8 +11,8 @@ import (
 // reasonEviction says that a restart by eviction is under way, and that its next eviction waits.
 const reasonEviction gate.Reason = "eviction"
 
-func standingOfEviction(ref names.WorkloadRef, row *tracker.Eviction) pending.Standing {
-	s := pending.Standing{Ref: ref, State: status.Rolling, Since: row.Seen, By: pending.WaitedFor{Text: row.Wait.Text}}
+func standingOfEviction(ref names.WorkloadRef, row *tracker.Eviction) tracker.Standing {
+	s := tracker.Standing{Ref: ref, State: status.Rolling, Since: row.Seen, By: tracker.WaitedFor{Text: row.Wait.Text}}
 	if row.Wait.IsOutside() {
 		s.State, s.Since, s.Reason = status.Held, row.Wait.Since, reasonEviction
 	}

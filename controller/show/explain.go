@@ -23,6 +23,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
@@ -50,7 +51,7 @@ func (b *Board) Explain(ref names.WorkloadRef, now time.Time) *status.Workload {
 	explained := &status.Workload{
 		Time: now.UTC(), Entry: b.entry(s),
 		ByHand: byHand(w), GracePeriod: b.Restarter.GracePeriod(w).Seconds(), Wave: int(gatekeeper.WaveOf(w)),
-		Reads: ReadsOf(&view), Record: recordOfWorkload(w), Change: b.Changes.Waiting(ref), Last: b.LastRestartOf(w),
+		Reads: ReadsOf(&view), Record: recordOfWorkload(w), Change: b.changeOf(ref), Last: b.LastRestartOf(w),
 	}
 	if s.State == status.Lacking {
 		explained.Due = b.dueBesides(ref)
@@ -91,7 +92,7 @@ func (b *Board) Explain(ref names.WorkloadRef, now time.Time) *status.Workload {
 }
 
 // StandingOf returns what a workload lacks or waits for, as the overview does.
-func (b *Board) StandingOf(ref names.WorkloadRef) pending.Standing {
+func (b *Board) StandingOf(ref names.WorkloadRef) tracker.Standing {
 	if s, isAlone := b.standingAlone(ref); isAlone {
 		return s
 	}
@@ -103,19 +104,27 @@ func (b *Board) StandingOf(ref names.WorkloadRef) pending.Standing {
 }
 
 // standingOfRestarts returns what a workload waits for: for its next restart, or else for the end of the last one.
-func (b *Board) standingOfRestarts(ref names.WorkloadRef) pending.Standing {
-	if w, waits := b.Restarter.Backlogs.Of(ref); waits {
-		return pending.StandingOfBacklog(ref, &w)
-	}
+func (b *Board) standingOfRestarts(ref names.WorkloadRef) tracker.Standing {
 	switch row := b.Table.Of(ref); {
+	case row.Backlog != nil:
+		return tracker.StandingOfBacklog(ref, row.Backlog)
 	case row.Rolling != nil:
 		return StandingOfRestart(ref, row.Rolling)
 	case row.Eviction != nil:
 		return standingOfEviction(ref, row.Eviction)
 	}
 	s := b.Resting.StandingOf(ref)
-	b.Changes.Of(ref, func(changes map[fmt.Stringer]*pending.Change) { s = pending.StandingOfChanges(ref, changes) })
+	b.Changes.Of(ref, func(changes map[fmt.Stringer]*pending.Change) { s = tracker.StandingOfChanges(ref, changes) })
 	return s
+}
+
+// changeOf returns the change of a workload that is not due, nil if there is none.
+func (b *Board) changeOf(ref names.WorkloadRef) (change *status.Change) {
+	b.Changes.Of(ref, func(changes map[fmt.Stringer]*pending.Change) {
+		s := tracker.StandingOfChanges(ref, changes)
+		change = &status.Change{Since: s.Since.UTC(), Due: s.Until.UTC(), For: s.Changed()}
+	})
+	return change
 }
 
 // askGate returns what the gate answers to a restart that is due. Asking changes nothing. It is nil if this
@@ -130,7 +139,7 @@ func (b *Board) askGate(view *catalog.View, decision *decide.Decision, now time.
 	}
 	answer := b.Gate.Explain(request, now)
 	explained := &status.Answer{MayBegin: answer.MayBegin(), Reason: string(answer.Reason), Until: answer.Until.UTC()}
-	if by := pending.WaitedForBy(&answer); by.Config != (names.ConfigRef{}) {
+	if by := tracker.WaitedForBy(&answer); by.Config != (names.ConfigRef{}) {
 		explained.On = by.Config.String()
 	}
 	switch answer.Reason {
@@ -273,8 +282,8 @@ func (b *Board) ExplainConfig(name string, now time.Time) *status.Config {
 }
 
 // compareReaders sorts those first that need attention, and those last that wait for nothing.
-func compareReaders(a, b pending.Standing) int {
-	return cmp.Or(cmp.Compare(slices.Index(status.States, b.State), slices.Index(status.States, a.State)), pending.CompareStandings(a, b))
+func compareReaders(a, b tracker.Standing) int {
+	return cmp.Or(cmp.Compare(slices.Index(status.States, b.State), slices.Index(status.States, a.State)), tracker.CompareStandings(a, b))
 }
 
 // keyNames names the first keys of a ConfigMap.

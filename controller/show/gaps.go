@@ -29,5 +29,5 @@ func (b *Board) Gaps(namespace string) (gaps []status.Gap) {
 	if gap, found := quarantineGap(namespace, b.Quarantine); found {
 		gaps = append(gaps, gap)
 	}
-	return append(gaps, LostPermissions(namespace, b.Restarter.Backlogs, b.Table)...)
+	return append(gaps, LostPermissions(namespace, b.Table)...)
 }

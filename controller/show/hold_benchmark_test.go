@@ -7,20 +7,19 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 func BenchmarkLostPermissionsOf10000Workloads(b *testing.B) {
-	waiting, none := pending.NewBacklogs(), tracker.New()
-	lost := pending.Backlog{Failure: pending.FailedAttempts{Remedy: status.GrantPermission, Problem: objecttest.LackedPermission, Since: time.Now()}}
+	table := tracker.New()
+	lost := tracker.Backlog{Failure: tracker.FailedAttempts{Remedy: status.GrantPermission, Problem: objecttest.LackedPermission, Since: time.Now()}}
 	for i := range 10_000 {
 		ref := names.WorkloadRef{Kind: names.Deployment, Namespace: "a", Name: fmt.Sprint(i)}
-		waiting.Waiting[ref] = lost
+		table.Update(ref, func(row *tracker.Row) { row.Backlog = &lost })
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		LostPermissions("", waiting, none)
+		LostPermissions("", table)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/events"
 	"kubernetes-deployment-restart-controller/controller/kinds"
-	"kubernetes-deployment-restart-controller/controller/pending"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/notes"
@@ -21,8 +21,8 @@ import (
 // restarted (see [optedin.Unusable]), and those that are left alone after an internal error.
 
 // standingAlone returns how a workload is that is left alone, and false if it is not.
-func (b *Board) standingAlone(ref names.WorkloadRef) (s pending.Standing, isAlone bool) {
-	s = pending.Standing{Ref: ref, State: status.LeftAlone}
+func (b *Board) standingAlone(ref names.WorkloadRef) (s tracker.Standing, isAlone bool) {
+	s = tracker.Standing{Ref: ref, State: status.LeftAlone}
 	w := b.Catalog.Workload(ref)
 	unusable, isUnusable := b.Unusable.Known.Find(ref.Namespace, ref)
 	broken, isBroken := b.Quarantine.Since(kinds.NameOfWorkload(ref), quarantine.Intake, quarantine.Queue, quarantine.Decision)
@@ -37,7 +37,7 @@ func (b *Board) standingAlone(ref names.WorkloadRef) (s pending.Standing, isAlon
 	case isBroken:
 		s.Since, s.By.Text = broken, "internal error: the controller tries again when the workload changes. Report the stack in its log, and restart the workload by hand"
 	default:
-		return pending.Standing{}, false
+		return tracker.Standing{}, false
 	}
 	return s, true
 }

@@ -9,7 +9,6 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/failures"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/notes"
 	"kubernetes-deployment-restart-controller/internal/status"
@@ -29,7 +28,7 @@ type lostPermission struct {
 
 // LostPermissions says for which permissions workloads of a namespace, or of all if it is empty, wait. An attempt that
 // succeeds forgets it.
-func LostPermissions(namespace string, waiting *pending.Backlogs, table *tracker.Table) (gaps []status.Gap) {
+func LostPermissions(namespace string, table *tracker.Table) (gaps []status.Gap) {
 	var lost []lostPermission
 	note := func(ref names.WorkloadRef, found lostPermission) {
 		if !notes.IsInside(namespace, ref.Namespace) {
@@ -44,16 +43,14 @@ func LostPermissions(namespace string, waiting *pending.Backlogs, table *tracker
 		lost[i].waiting++
 		lost[i].isSeen = lost[i].isSeen || found.isSeen
 	}
-	waiting.Each(func(ref names.WorkloadRef, w pending.Backlog) {
-		if w.Failure.Remedy == status.GrantPermission {
+	for ref, row := range table.All() {
+		if w := row.Backlog; w != nil && w.Failure.Remedy == status.GrantPermission {
 			found := lostPermission{verb: "restart", isSeen: !w.Failure.Next.IsZero(), kind: ref.Kind, since: w.Failure.Since, atLeast: w.IsInherited || w.AtLeast, why: w.Failure.Problem}
 			if errors.Is(w.Failure.Record, failures.ErrOnlyRecord) {
 				found.verb, found.besides = "write the records of", ", no pods of which wait"
 			}
 			note(ref, found)
 		}
-	})
-	for ref, row := range table.All() {
 		if e := row.Eviction; e != nil && e.Wait.Remedy == status.GrantPermission {
 			note(ref, lostPermission{verb: "replace the pods of", isSeen: true, kind: ref.Kind, since: e.Wait.Since, why: e.Wait.Text})
 		}

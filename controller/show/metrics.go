@@ -7,10 +7,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/judge"
 	"kubernetes-deployment-restart-controller/controller/metrics"
+	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
 
@@ -30,6 +30,7 @@ var (
 	watchUpDesc        = series.Desc(metrics.Namespace, "watch_up", "Whether a watch works (1) or is broken (0).", "resource", "namespace")
 	lackingDesc        = series.Desc(metrics.Namespace, "lacking_workloads", "The number of enabled workloads that need a config or a key that does not exist, so that no new pod of theirs can start.")
 	exposedDesc        = series.Desc(metrics.Namespace, "held_workloads_exposed", "The number of workloads whose restart is held although pods of theirs were found to have read the new content, by what it waits for.", "namespace", "reason")
+	evictingDesc       = series.Desc(metrics.Namespace, "evicting_workloads", "The number of restarts by eviction that are not over, by what the next eviction waits for.", "reason")
 	brokenSinceDesc    = series.Desc(metrics.Namespace, "watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
 )
 
@@ -40,7 +41,7 @@ func (b *Board) Describe(descs chan<- *prometheus.Desc) {
 	}
 	own := []*prometheus.Desc{
 		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc,
-		leftAloneDesc, lackingDesc, unusableDesc, leaderDesc, exposedDesc, follow.EvictingDesc, watchUpDesc, brokenSinceDesc,
+		leftAloneDesc, lackingDesc, unusableDesc, leaderDesc, exposedDesc, evictingDesc, watchUpDesc, brokenSinceDesc,
 	}
 	for _, desc := range append(own, gatekeeper.Descs()...) {
 		descs <- desc
@@ -77,7 +78,9 @@ func (b *Board) Collect(samples chan<- prometheus.Metric) {
 	gauge(unusableDesc, float64(b.Mistakes.In("").Total))
 	gauge(leaderDesc, series.Bool(b.Role.Acts()))
 	b.Gate.Collect(gauge)
-	b.Evictions.Collect(gauge)
+	for _, reason := range tracker.EvictionReasons {
+		gauge(evictingDesc, float64(load.Evicting[reason]), string(reason))
+	}
 	for _, s := range series.Largest(load.Exposed, judge.NamedNamespaces, func(a, b float64) float64 { return a + b }) {
 		of, reason, _ := strings.Cut(s.Label, "/")
 		gauge(exposedDesc, s.Value, of, cmp.Or(reason, series.Other))

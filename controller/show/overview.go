@@ -22,8 +22,8 @@ import (
 )
 
 // What is under way, for people and tools. Nothing is decided here, and no request is made: the catalog, the
-// queue of changes, the gate and those that follow restarts are asked. Each is asked on its own, so a workload
-// that moves on meanwhile may show up twice, or not at all.
+// queue of changes, the gate and the table of restarts are asked. Each is asked on its own, so a workload whose change
+// becomes due meanwhile may show up twice, or not at all.
 
 // Leads reports whether this process acts.
 func (b *Board) Leads() bool { return b.Role.Leads() }
@@ -42,8 +42,10 @@ func (b *Board) Overview(namespace string, now time.Time) *status.Overview {
 				lists.addPending(ref, changes)
 			}
 		})
-		b.Restarter.Backlogs.Each(lists.addBacklog)
 		for ref, row := range b.Table.All() {
+			if row.Backlog != nil {
+				lists.add(tracker.StandingOfBacklog(ref, row.Backlog))
+			}
 			if row.Rolling != nil {
 				lists.add(StandingOfRestart(ref, row.Rolling))
 			}
@@ -64,7 +66,7 @@ func (b *Board) Overview(namespace string, now time.Time) *status.Overview {
 	o.Pending, o.Waiting, o.Held = list(status.Pending), list(status.Waiting), list(status.Held)
 	o.Slowed, o.Rolling, o.Failed, o.Retrying = list(status.Slowed), list(status.Rolling), list(status.Failed), list(status.Retrying)
 	o.Unready, o.LeftAlone = list(status.Unready), list(status.LeftAlone)
-	o.Lacking = status.ListOf(lists.of[status.Lacking], func(s pending.Standing) status.Entry {
+	o.Lacking = status.ListOf(lists.of[status.Lacking], func(s tracker.Standing) status.Entry {
 		if a, isOne := b.Absences.Find(s.Ref); isOne {
 			s = judge.StandingOfAbsence(s.Ref, a) // with what is not kept of it
 		}
@@ -80,8 +82,8 @@ func (b *Board) Overview(namespace string, now time.Time) *status.Overview {
 
 // dueBesides says which restart is due of a workload that lacks a config, and what it waits for; empty if none is known to be.
 func (b *Board) dueBesides(ref names.WorkloadRef) string {
-	w, waits := b.Restarter.Backlogs.Of(ref)
-	if !waits || !w.Due {
+	w := b.Table.Of(ref).Backlog
+	if w == nil || !w.Due {
 		return ""
 	}
 	view, found := b.Catalog.View(ref)
@@ -121,7 +123,7 @@ func (b *Board) Watches(namespace string) *status.Shortlist[status.Watch] {
 // entryLists are short lists of the workloads of a namespace, those that have waited longest first.
 type entryLists struct {
 	namespace string // empty for all
-	of        map[status.State]*status.Shortlist[pending.Standing]
+	of        map[status.State]*status.Shortlist[tracker.Standing]
 	// lacking are the workloads that lack a config. Unless they have failed, that matters more than what they wait for.
 	lacking *notes.Notes[names.WorkloadRef, judge.Absence]
 	failed  map[names.WorkloadRef]struct{} // those of them
@@ -130,14 +132,14 @@ type entryLists struct {
 }
 
 func newEntryLists(namespace string, lacking *notes.Notes[names.WorkloadRef, judge.Absence], isAlone func(names.WorkloadRef) bool) entryLists {
-	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[pending.Standing]), lacking, make(map[names.WorkloadRef]struct{}), isAlone}
+	lists := entryLists{namespace, make(map[status.State]*status.Shortlist[tracker.Standing]), lacking, make(map[names.WorkloadRef]struct{}), isAlone}
 	for _, state := range []status.State{status.Pending, status.Waiting, status.Held, status.Slowed, status.Rolling, status.Failed, status.Retrying, status.Lacking, status.Unready, status.LeftAlone} {
-		lists.of[state] = status.NewShortlist(pending.CompareStandings)
+		lists.of[state] = status.NewShortlist(tracker.CompareStandings)
 	}
 	return lists
 }
 
-func (l entryLists) add(s pending.Standing) {
+func (l entryLists) add(s tracker.Standing) {
 	if !notes.IsInside(l.namespace, s.Ref.Namespace) {
 		return
 	}
@@ -167,16 +169,12 @@ func (l entryLists) addLacking() {
 }
 
 func (l entryLists) addPending(ref names.WorkloadRef, changes map[fmt.Stringer]*pending.Change) {
-	l.add(pending.StandingOfChanges(ref, changes))
-}
-
-func (l entryLists) addBacklog(ref names.WorkloadRef, w pending.Backlog) {
-	l.add(pending.StandingOfBacklog(ref, &w))
+	l.add(tracker.StandingOfChanges(ref, changes))
 }
 
 // StandingOfRestart returns how a workload is whose restart is followed.
-func StandingOfRestart(ref names.WorkloadRef, r *tracker.RollingRestart) pending.Standing {
-	s := pending.Standing{Ref: ref, State: status.Rolling, Since: r.Began, Restart: &r.Decision}
+func StandingOfRestart(ref names.WorkloadRef, r *tracker.RollingRestart) tracker.Standing {
+	s := tracker.Standing{Ref: ref, State: status.Rolling, Since: r.Began, Restart: &r.Decision}
 	if r.HasFailed {
 		s.State, s.Since, s.Restarted = status.Failed, r.Failed, r.Began
 	}
@@ -187,7 +185,7 @@ func StandingOfRestart(ref names.WorkloadRef, r *tracker.RollingRestart) pending
 }
 
 // entry completes what is known about a workload.
-func (b *Board) entry(s pending.Standing) status.Entry {
+func (b *Board) entry(s tracker.Standing) status.Entry {
 	e := status.Entry{
 		Workload: s.Ref.String(), State: s.State, Reason: string(s.Reason), Text: s.By.Text,
 		Beginning: status.Beginning{Since: s.Since.UTC(), AtLeast: s.AtLeast}, Until: s.Until.UTC(), Exposed: s.IsExposed, Error: s.LastError(), Remedy: s.Failure.Remedy, Attempts: s.Failure.Count, OnlyRecord: s.Failure.Record != nil,

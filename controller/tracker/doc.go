@@ -1,5 +1,13 @@
 // Package tracker has all that this process knows of the restarts of each workload, in one [Table] with one lock. It is
-// plain state: whoever decides, writes and reports changes a row with what became of that.
+// plain state: others decide, write and report, and note here what became of that.
 //
-// Invariant: a row that knows nothing leaves the table, so the table is as large as what is under way.
+// Invariant: a row that knows nothing leaves the table. To forget a workload is to delete its row.
+//
+// A [Backlog] is what a workload waits for:
+//
+//	none --a change is observed--> undecided --decided--> due --put off--> waits for a reason --asked again--> due
+//	any --recorded, or restarted--> none
+//
+// An [Attempt] is a write without an answer. It is remembered until the workload shows that it was carried out, or has a
+// later version. Package follow has the states of a [RollingRestart], package evict those of an [Eviction].
 package tracker

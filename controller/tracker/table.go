@@ -14,6 +14,7 @@ import (
 // Row is all that this process knows of the restarts of one workload. The zero value knows nothing. What a row points to is
 // replaced, never changed, so a copy stays as it was; only the restart that is followed changes with each look at it.
 type Row struct {
+	Backlog *Backlog        // what it waits for, nil if it waits for nothing
 	Rolling *RollingRestart // the restart that is followed, nil if none is
 	// Unmended means that a restart has failed and none was delivered since: the last word on the workload is a Warning.
 	Unmended bool
@@ -27,7 +28,7 @@ type Row struct {
 }
 
 func (r *Row) isEmpty() bool {
-	return r.Rolling == nil && !r.Unmended && r.Eviction == nil &&
+	return r.Backlog == nil && r.Rolling == nil && !r.Unmended && r.Eviction == nil &&
 		len(r.Attempts) == 0 && r.Problems == [problemKinds]string{} && r.Reverted == nil && r.DryRun == nil && r.Rewrites == Rewrites{}
 }
 

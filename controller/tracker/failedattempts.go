@@ -1,4 +1,4 @@
-package pending
+package tracker
 
 import (
 	"errors"
@@ -35,22 +35,20 @@ const LongestFailure = 512
 // NoteFailure notes why an attempt failed, and whether the operator wants to ignore that. It returns how many attempts have
 // failed, and how many of them in a row for this reason.
 func (b *Backlogs) NoteFailure(ref names.WorkloadRef, err error, isIgnored bool) (count, alike int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w, found := b.Waiting[ref]
-	if !found {
-		return 1, 1
-	}
-	w.isIgnored = isIgnored
-	switch {
-	case errors.Is(err, failures.ErrOutdated): // which is no failure
-	case failures.IsWaiting(err):
-		w.Failure.Unknown = brief.Within(LongestFailure, brief.Line(err.Error()))
-	default:
-		w.fail(err, time.Now())
-	}
-	b.Waiting[ref] = w
-	return w.Failure.Count, w.Failure.alike
+	count, alike = 1, 1
+	now := time.Now()
+	b.changeKnown(ref, func(w *Backlog) {
+		w.isIgnored = isIgnored
+		switch {
+		case errors.Is(err, failures.ErrOutdated): // which is no failure
+		case failures.IsWaiting(err):
+			w.Failure.Unknown = brief.Within(LongestFailure, brief.Line(err.Error()))
+		default:
+			w.fail(err, now)
+		}
+		count, alike = w.Failure.Count, w.Failure.alike
+	})
+	return count, alike
 }
 
 // fail notes that an attempt has failed.
@@ -110,11 +108,7 @@ func areAlike(a, b status.Remedy) bool {
 }
 
 // HasFailed reports whether what a workload waits for has failed, and may fail again.
-func (b *Backlogs) HasFailed(ref names.WorkloadRef) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.Waiting[ref].Failure.Count > 0
-}
+func (w *Backlog) HasFailed() bool { return w != nil && w.Failure.Count > 0 }
 
 // IsMark reports whether the attempts were to mark the record of a workload whose restart is put off.
 func (f *FailedAttempts) IsMark() bool { return errors.Is(f.Record, failures.ErrNotMarked) }
@@ -122,57 +116,40 @@ func (f *FailedAttempts) IsMark() bool { return errors.Is(f.Record, failures.Err
 // NoteNoMarkFails notes that the record of a workload whose restart is put off has been marked just now, or need not be. It
 // reports whether the owner has been told of a failure that is known to be over.
 func (b *Backlogs) NoteNoMarkFails(ref names.WorkloadRef, isMarked bool) (wasTold bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.Waiting[ref]
-	isOver := w.Failure.isOver || isMarked && w.Failure.IsMark()
-	if !isOver && !w.Failure.IsMark() {
-		return false
-	}
-	wasTold = isOver && w.Failure.IsTold
-	w.Failure = FailedAttempts{IsTold: w.Failure.IsTold && !isOver}
-	b.Waiting[ref] = w
+	b.changeKnown(ref, func(w *Backlog) {
+		isOver := w.Failure.isOver || isMarked && w.Failure.IsMark()
+		if isOver || w.Failure.IsMark() {
+			wasTold = isOver && w.Failure.IsTold
+			w.Failure = FailedAttempts{IsTold: w.Failure.IsTold && !isOver}
+		}
+	})
 	return wasTold
 }
 
 // TakeLacking returns the workloads that were refused for lack of a permission where some have been granted, and those of them
 // that were refused for lack of one of these, and notes that the latter's refusal is over.
 func (b *Backlogs) TakeLacking(granted []apiclient.Permission) (lacking, over []names.WorkloadRef) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for ref, w := range b.Waiting {
-		if w.Failure.Remedy != status.GrantPermission {
-			continue
-		}
+	for _, ref := range b.Those(func(w *Backlog) bool { return w.Failure.Remedy == status.GrantPermission }) {
 		isThere := func(p apiclient.Permission) bool { return notes.IsInside(p.Namespace, ref.Namespace) }
 		if slices.ContainsFunc(granted, isThere) {
 			lacking = append(lacking, ref)
 		}
-		if slices.ContainsFunc(granted, func(p apiclient.Permission) bool { return isThere(p) && p.IsRefusedIn(w.Failure.Problem) }) {
-			over = append(over, ref)
-			w.Failure = FailedAttempts{IsTold: w.Failure.IsTold, isOver: true}
-			b.Waiting[ref] = w
-		}
+		b.changeKnown(ref, func(w *Backlog) {
+			if slices.ContainsFunc(granted, func(p apiclient.Permission) bool { return isThere(p) && p.IsRefusedIn(w.Failure.Problem) }) {
+				over = append(over, ref)
+				w.Failure = FailedAttempts{IsTold: w.Failure.IsTold, isOver: true}
+			}
+		})
 	}
 	return lacking, over
 }
 
 // NoteFailureTold notes that the owner of a workload has been told of a failure.
 func (b *Backlogs) NoteFailureTold(ref names.WorkloadRef) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if w, found := b.Waiting[ref]; found {
-		w.Failure.IsTold = true
-		b.Waiting[ref] = w
-	}
+	b.changeKnown(ref, func(w *Backlog) { w.Failure.IsTold = true })
 }
 
 // NoteRetry notes when the next attempt follows on one that failed.
 func (b *Backlogs) NoteRetry(ref names.WorkloadRef, next time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if w, found := b.Waiting[ref]; found {
-		w.Failure.Next = next
-		b.Waiting[ref] = w
-	}
+	b.changeKnown(ref, func(w *Backlog) { w.Failure.Next = next })
 }

@@ -1,18 +1,16 @@
-package pending
+package tracker
 
 import (
 	"slices"
-	"sync"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
-	"kubernetes-deployment-restart-controller/internal/counts"
-	"kubernetes-deployment-restart-controller/internal/series"
+	"kubernetes-deployment-restart-controller/controller/pending"
 )
 
-// Backlog is what a workload with unapplied changes waits for.
+// Backlog is what a workload with unapplied changes waits for. One that waits for nothing has none, which is nil.
 type Backlog struct {
 	Since time.Time // when the first of the changes was made or observed, as far as that is known
 	Count int       // how often changes were observed
@@ -59,11 +57,15 @@ type ReportedReason struct {
 
 // IsDeliberate reports whether the restart waits because the gate does not let it begin, and not
 // because of its budget.
-func (w *Backlog) IsDeliberate() bool { return w.PutOff != "" && w.PutOff != gate.Backoff }
+func (w *Backlog) IsDeliberate() bool { return w != nil && w.PutOff != "" && w.PutOff != gate.Backoff }
+
+// IsAsking reports whether a restart that the gate did not let begin asks again without a change that has
+// become due.
+func (w *Backlog) IsAsking() bool { return w.IsDeliberate() && !w.Changed }
 
 // IsHeldForLong reports whether the restart waits for a person, a time or an earlier wave, which may last,
 // and not just for its turn.
-func (w *Backlog) IsHeldForLong() bool { return MayLast(w.PutOff) }
+func (w *Backlog) IsHeldForLong() bool { return w != nil && MayLast(w.PutOff) }
 
 // MayLast reports whether what restarts wait for may last.
 func MayLast(reason gate.Reason) bool { return reason.IsHold() || reason == gate.Wave }
@@ -92,7 +94,7 @@ func (w *Backlog) isNews(answer *gate.Answer, now time.Time) bool {
 		if !MayLast(told.Reason) || now.Sub(former.at) < pause {
 			return false
 		}
-		w.reported = slices.Delete(w.reported, i, i+1)
+		w.reported = slices.Delete(slices.Clone(w.reported), i, i+1)
 	}
 	w.reported = append(w.reported, told)
 	return true
@@ -119,89 +121,106 @@ func (w *Backlog) LastTold(is func(gate.Reason) bool) (last ReportedReason, wasT
 // now, and returns what was told last. It returns false if there is no such thing, or if it need not be over. Whoever may
 // set a hold can set and remove it often, so it is remembered when it was told.
 func (b *Backlogs) TakeEnded(ref names.WorkloadRef, answer gate.Reason) (told ReportedReason, hasEnded bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.Waiting[ref]
 	isOver := func(r gate.Reason) bool {
 		return r.NeedsPerson() && (answer == "" || slices.Index(gate.Reasons, r) < slices.Index(gate.Reasons, answer))
 	}
-	if told, hasEnded = w.LastTold(isOver); !hasEnded {
-		return told, false
-	}
-	for i := range w.reported {
-		w.reported[i].isOver = w.reported[i].Reason != gate.Halted && isOver(w.reported[i].Reason)
-	}
-	w.reported = slices.DeleteFunc(w.reported, func(r ReportedReason) bool { return !r.isOver && MayLast(r.Reason) }) // what still holds it is told anew
-	b.Waiting[ref] = w
-	return told, true
+	b.changeKnown(ref, func(w *Backlog) {
+		if told, hasEnded = w.LastTold(isOver); !hasEnded {
+			return
+		}
+		w.reported = slices.Clone(w.reported)
+		for i := range w.reported {
+			w.reported[i].isOver = w.reported[i].Reason != gate.Halted && isOver(w.reported[i].Reason)
+		}
+		w.reported = slices.DeleteFunc(w.reported, func(r ReportedReason) bool { return !r.isOver && MayLast(r.Reason) }) // what still holds it is told anew
+	})
+	return told, hasEnded
 }
 
-// Backlogs holds the backlogs of all workloads. What to do is decided from the catalog; the backlogs say
+// Backlogs are the backlogs in a table. What to do is decided from the catalog; the backlogs say
 // when to ask again, whom evictions wait for, and what logs, Events and metrics show. Its methods may be
 // called by several goroutines at once.
 type Backlogs struct {
-	mu      sync.Mutex
-	Waiting map[names.WorkloadRef]Backlog
-	slowing counts.By[names.ConfigRef] // how many waiting workloads each config slows down
-	began   time.Time                  // when this process began to lead
+	table *Table
+	began time.Time // when this process began to lead; used with the table locked
 }
 
-// NewBacklogs knows of no workload that waits.
-func NewBacklogs() *Backlogs {
-	return &Backlogs{Waiting: make(map[names.WorkloadRef]Backlog), slowing: make(map[names.ConfigRef]int)}
-}
+// NewBacklogs returns the backlogs in a table.
+func NewBacklogs(table *Table) *Backlogs { return &Backlogs{table: table} }
 
 // Begin notes that this process begins to lead.
 func (b *Backlogs) Begin(now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.table.mu.Lock()
+	defer b.table.mu.Unlock()
 	b.began = now
+}
+
+// Of returns what a workload waits for, nil if it waits for nothing.
+func (b *Backlogs) Of(ref names.WorkloadRef) *Backlog { return b.table.Of(ref).Backlog }
+
+// change changes what a workload waits for from now on.
+func (b *Backlogs) change(ref names.WorkloadRef, change func(*Backlog)) {
+	b.table.Update(ref, func(row *Row) {
+		if row.Backlog == nil {
+			row.Backlog = new(Backlog)
+		}
+		row.Backlog = row.Backlog.after(change)
+	})
+}
+
+// changeKnown does so if it waits for something already.
+func (b *Backlogs) changeKnown(ref names.WorkloadRef, change func(*Backlog)) {
+	b.table.Update(ref, func(row *Row) {
+		if row.Backlog != nil {
+			row.Backlog = row.Backlog.after(change)
+		}
+	})
+}
+
+// after returns a copy that is changed.
+func (w Backlog) after(change func(*Backlog)) *Backlog {
+	change(&w)
+	return &w
 }
 
 // Note adds a change that may concern its workload. One that came while this process stood by may have been acted on long
 // ago, so its workload waits since this process leads, or since an edit; see [Backlogs.Date].
-func (b *Backlogs) Note(change ObservedChange) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.Waiting[change.Workload]
-	if change.Since.Before(b.began) {
-		_, isConfig := change.Subject.(names.ConfigRef)
-		w.IsInherited, w.AtLeast = w.IsInherited || isConfig, true
-		change.Since = b.began
-		if change.Due.Before(b.began) {
-			change.Due = b.began
+func (b *Backlogs) Note(change pending.ObservedChange) {
+	b.change(change.Workload, func(w *Backlog) {
+		if change.Since.Before(b.began) {
+			_, isConfig := change.Subject.(names.ConfigRef)
+			w.IsInherited, w.AtLeast = w.IsInherited || isConfig, true
+			change.Since = b.began
+			if change.Due.Before(b.began) {
+				change.Due = b.began
+			}
 		}
-	}
-	if w.Count == 0 || change.Since.Before(w.Since) {
-		w.Since = change.Since
-	}
-	if w.Owed.IsZero() {
-		w.Owed = change.Due
-	}
-	w.Count += change.Count
-	w.Changed = true
-	b.Waiting[change.Workload] = w
+		if w.Count == 0 || change.Since.Before(w.Since) {
+			w.Since = change.Since
+		}
+		if w.Owed.IsZero() {
+			w.Owed = change.Due
+		}
+		w.Count += change.Count
+		w.Changed = true
+	})
 }
 
 // Date notes when the first of the edits was made that a restart is for, zero if that is not known, and whether none can be
 // earlier. It matters only if a change came before this process led: others are as old as they were seen, such as that a
 // workload is enabled long after an edit. Unseen is when the first was made that no watch showed, because this process is younger.
 func (b *Backlogs) Date(ref names.WorkloadRef, edited, unseen time.Time, knowsAll bool, grace time.Duration) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w, found := b.Waiting[ref]
-	if !found || w.Count == 0 || !w.putOffSince.IsZero() {
-		return
-	}
-	switch {
-	case !unseen.IsZero() && unseen.Before(w.Since):
-		w.Since, w.Owed, w.IsInherited, w.AtLeast = unseen, unseen.Add(grace), true, true
-	case edited.IsZero():
-		w.AtLeast = true
-	case w.IsInherited && edited.Before(w.Since):
-		w.Since, w.Owed, w.IsInherited, w.AtLeast = edited, edited.Add(grace), edited.Before(b.began), !knowsAll
-	}
-	b.Waiting[ref] = w
+	b.changeKnown(ref, func(w *Backlog) {
+		switch {
+		case w.Count == 0 || !w.putOffSince.IsZero():
+		case !unseen.IsZero() && unseen.Before(w.Since):
+			w.Since, w.Owed, w.IsInherited, w.AtLeast = unseen, unseen.Add(grace), true, true
+		case edited.IsZero():
+			w.AtLeast = true
+		case w.IsInherited && edited.Before(w.Since):
+			w.Since, w.Owed, w.IsInherited, w.AtLeast = edited, edited.Add(grace), edited.Before(b.began), !knowsAll
+		}
+	})
 }
 
 // maxSlowing is the highest number of configs remembered as slowing down one workload.
@@ -210,11 +229,18 @@ const maxSlowing = 10
 // PutOff notes that a restart has to wait, and returns since when this process lets it, and whether the reason is
 // news to the owner. Waiting for an earlier wave is normal for a while.
 func (b *Backlogs) PutOff(ref names.WorkloadRef, causes []decide.Cause, answer gate.Answer, now time.Time) (since time.Time, news bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.Waiting[ref]
-	isNormal := answer.Reason == gate.Wave && (w.PutOff == "" || now.Sub(w.putOffSince) < LongestWait)
-	news = !isNormal && w.isNews(&answer, now)
+	b.change(ref, func(w *Backlog) {
+		isNormal := answer.Reason == gate.Wave && (w.PutOff == "" || now.Sub(w.putOffSince) < LongestWait)
+		news = !isNormal && w.isNews(&answer, now)
+		w.putOff(causes, &answer, now)
+		if since = w.putOffSince; since.Before(b.began) {
+			since = b.began
+		}
+	})
+	return since, news
+}
+
+func (w *Backlog) putOff(causes []decide.Cause, answer *gate.Answer, now time.Time) {
 	if w.PutOff == "" {
 		w.putOffSince = now
 		if h := answer.Halt; h != nil && h.IsFormer() && h.Since.Before(now) {
@@ -227,21 +253,14 @@ func (b *Backlogs) PutOff(ref names.WorkloadRef, causes []decide.Cause, answer g
 	if MayLast(answer.Reason) {
 		w.Failure.late = time.Time{} // what waits for that is not late
 	}
-	w.Due, w.Owed, w.PutOff, w.PutOffBy, w.Changed = true, answer.Until, answer.Reason, WaitedForBy(&answer), false
+	w.Due, w.Owed, w.PutOff, w.PutOffBy, w.Changed = true, answer.Until, answer.Reason, WaitedForBy(answer), false
 	w.Failure.Unknown, w.Failure.Next = "", time.Time{}
-	b.countSlowing(w.slowedBy, -1)
 	if w.slowedBy = nil; answer.Reason == gate.Backoff {
 		w.slowedBy = make([]names.ConfigRef, 0, min(len(causes), maxSlowing))
 		for _, cause := range causes[:min(len(causes), maxSlowing)] {
 			w.slowedBy = append(w.slowedBy, cause.Config)
 		}
 	}
-	b.countSlowing(w.slowedBy, 1)
-	b.Waiting[ref] = w
-	if w.putOffSince.Before(b.began) {
-		return b.began, news
-	}
-	return w.putOffSince, news
 }
 
 // noteHeld notes since when a restart is held that was put off for another reason before, or for none.
@@ -255,93 +274,34 @@ func (w *Backlog) noteHeld(reason gate.Reason, now time.Time) {
 	}
 }
 
-// countSlowing must be called with the lock held.
-func (b *Backlogs) countSlowing(configs []names.ConfigRef, more int) {
-	for _, config := range configs {
-		b.slowing.Add(config, more)
-	}
-}
-
-// Slowed returns how many workloads each config slows down.
-func (b *Backlogs) Slowed() []series.Sample {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	samples := make([]series.Sample, 0, len(b.slowing))
-	for config, workloads := range b.slowing {
-		samples = append(samples, series.Sample{Label: config.String(), Value: float64(workloads)})
-	}
-	return samples
-}
-
-// LongestWaits returns for each namespace how long the most overdue restart or record has
-// been due, except those with an ignored error.
-func (b *Backlogs) LongestWaits(now time.Time) map[string]time.Duration {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	longest := make(map[string]time.Duration)
-	for ref, w := range b.Waiting {
-		if w.Owed.IsZero() || w.isIgnored || w.IsDeliberate() {
-			continue
-		}
-		if wait := now.Sub(w.Owed); wait > longest[ref.Namespace] {
-			longest[ref.Namespace] = wait
-		}
-	}
-	return longest
-}
-
 // NoteDue notes that a restart of a workload is due now, and whether its record says that it was put off. If a former leader did
 // that, it is not known for how long, so nothing is late that was due before this process led. What waited for its turn only
 // because the leader is new is as late as before.
 func (b *Backlogs) NoteDue(ref names.WorkloadRef, wasPutOff bool, now time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.Waiting[ref]
-	switch w.Due = true; {
-	case w.IsDeliberate() && w.IsInherited && !w.IsHeldForLong() && now.Sub(b.began) < LastingWait:
-		w.Owed = w.putOffSince
-	case w.IsDeliberate(), w.Owed.IsZero():
-		w.Owed = now
-	}
-	if wasPutOff && w.Owed.Before(b.began) {
-		w.Owed = b.began
-	}
-	w.PutOff, w.isExposed = "", false
-	b.Waiting[ref] = w
+	b.change(ref, func(w *Backlog) {
+		switch w.Due = true; {
+		case w.IsDeliberate() && w.IsInherited && !w.IsHeldForLong() && now.Sub(b.began) < LastingWait:
+			w.Owed = w.putOffSince
+		case w.IsDeliberate(), w.Owed.IsZero():
+			w.Owed = now
+		}
+		if wasPutOff && w.Owed.Before(b.began) {
+			w.Owed = b.began
+		}
+		w.PutOff, w.isExposed = "", false
+	})
 }
 
 // State reports whether a restart of a workload is due, and whether work for it is under way.
 func (b *Backlogs) State(ref names.WorkloadRef) (due, waits bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w, found := b.Waiting[ref]
-	return w.Due, found
-}
-
-// IsHeld reports whether a restart of a workload waits because the gate does not let it begin.
-func (b *Backlogs) IsHeld(ref names.WorkloadRef) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.Waiting[ref]
-	return w.IsDeliberate()
-}
-
-// IsAsking reports whether a restart that the gate did not let begin asks again without a change that has
-// become due.
-func (b *Backlogs) IsAsking(ref names.WorkloadRef) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.Waiting[ref]
-	return w.IsDeliberate() && !w.Changed
+	w := b.Of(ref)
+	return w != nil && w.Due, w != nil
 }
 
 // Those returns the workloads whose backlog is of a kind.
 func (b *Backlogs) Those(isOne func(*Backlog) bool) (found []names.WorkloadRef) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	var w Backlog // one for all, because it is moved to the heap
-	for ref := range b.Waiting {
-		if w = b.Waiting[ref]; isOne(&w) {
+	for ref, row := range b.table.All() {
+		if row.Backlog != nil && isOne(row.Backlog) {
 			found = append(found, ref)
 		}
 	}
@@ -349,73 +309,25 @@ func (b *Backlogs) Those(isOne func(*Backlog) bool) (found []names.WorkloadRef) 
 }
 
 // Settle forgets what a workload waited for, and returns it.
-func (b *Backlogs) Settle(ref names.WorkloadRef) Backlog {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.remove(ref)
-}
-
-// remove must be called with the lock held.
-func (b *Backlogs) remove(ref names.WorkloadRef) Backlog {
-	waited := b.Waiting[ref]
-	b.countSlowing(waited.slowedBy, -1)
-	if delete(b.Waiting, ref); len(b.Waiting) == 0 {
-		b.Waiting = make(map[names.WorkloadRef]Backlog) // releases the memory that many entries took
-	}
+func (b *Backlogs) Settle(ref names.WorkloadRef) (waited Backlog) {
+	b.table.Update(ref, func(row *Row) {
+		if row.Backlog != nil {
+			waited, row.Backlog = *row.Backlog, nil
+		}
+	})
 	return waited
 }
 
 // PutOffRecord notes that a record, but no restart, has to wait until a time.
 func (b *Backlogs) PutOffRecord(ref names.WorkloadRef, until time.Time) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	waiting := b.remove(ref)
-	waiting.Due, waiting.slowedBy, waiting.Owed, waiting.PutOff, waiting.isExposed, waiting.Changed, waiting.Failure = false, nil, until, "", false, false, FailedAttempts{IsTold: waiting.Failure.IsTold}
-	b.Waiting[ref] = waiting
-}
-
-// Of returns what a workload waits for, and false if it waits for nothing.
-func (b *Backlogs) Of(ref names.WorkloadRef) (w Backlog, waits bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w, waits = b.Waiting[ref]
-	return w, waits
+	b.change(ref, func(w *Backlog) {
+		w.Due, w.slowedBy, w.Owed, w.PutOff, w.isExposed, w.Changed, w.Failure = false, nil, until, "", false, false, FailedAttempts{IsTold: w.Failure.IsTold}
+	})
 }
 
 // NoteExposed notes whether pods of a workload whose restart waits have read the new content.
 func (b *Backlogs) NoteExposed(ref names.WorkloadRef, isExposed bool) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if w, found := b.Waiting[ref]; found {
-		w.isExposed = isExposed
-		b.Waiting[ref] = w
-	}
-}
-
-// IsHeldForLong reports whether the restart of a workload waits for a person, a time or an earlier wave.
-func (b *Backlogs) IsHeldForLong(ref names.WorkloadRef) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	w := b.Waiting[ref]
-	return w.IsHeldForLong()
-}
-
-// Exposed returns how many workloads wait for something that may last, although pods of theirs have read the new
-// content. The label is "namespace/reason".
-func (b *Backlogs) Exposed() []series.Sample {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	count := make(map[string]int)
-	for ref, w := range b.Waiting {
-		if w.isExposed && w.IsHeldForLong() {
-			count[ref.Namespace+"/"+string(w.PutOff)]++
-		}
-	}
-	samples := make([]series.Sample, 0, len(count))
-	for label, workloads := range count {
-		samples = append(samples, series.Sample{Label: label, Value: float64(workloads)})
-	}
-	return samples
+	b.changeKnown(ref, func(w *Backlog) { w.isExposed = isExposed })
 }
 
 // ReminderPeriod is how often an Event reports again what lasts: a halt, a restart that is held, a pod that cannot be
@@ -429,12 +341,3 @@ const (
 	// LongestWait is after how long a restart that waits asks again in any case.
 	LongestWait = 5 * time.Minute
 )
-
-// Each calls a function with each backlog.
-func (b *Backlogs) Each(do func(names.WorkloadRef, Backlog)) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	for ref, w := range b.Waiting {
-		do(ref, w)
-	}
-}

@@ -1,6 +1,8 @@
-package pending
+package tracker
 
 import (
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/internal/series"
 )
 
@@ -17,29 +20,29 @@ func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 	begin := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	api := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: "api"}
 	other := names.WorkloadRef{Kind: names.Deployment, Namespace: "other-ns", Name: "web"}
-	b := NewBacklogs()
+	b := NewBacklogs(New())
 	after := func(d time.Duration) time.Time { return begin.Add(d) }
 	require := func(what string, now time.Duration, want map[string]time.Duration) {
 		t.Helper()
-		if diff := cmp.Diff(want, b.LongestWaits(after(now))); diff != "" {
+		if diff := cmp.Diff(want, b.table.Load(after(now)).Waits); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
 	type waits = map[string]time.Duration
 	require("nothing", 0, waits{})
-	b.Note(ObservedChange{Workload: objecttest.Web, Since: begin, Due: after(2 * time.Minute), Count: 1})
+	b.Note(pending.ObservedChange{Workload: objecttest.Web, Since: begin, Due: after(2 * time.Minute), Count: 1})
 	require("the grace period does not count", 2*time.Minute, waits{})
 	require("what follows counts", 3*time.Minute, waits{"ns": time.Minute})
-	b.Note(ObservedChange{Workload: objecttest.Web, Since: begin, Due: after(3 * time.Minute), Count: 1})
+	b.Note(pending.ObservedChange{Workload: objecttest.Web, Since: begin, Due: after(3 * time.Minute), Count: 1})
 	require("another change does not shorten it", 4*time.Minute, waits{"ns": 2 * time.Minute})
-	b.Note(ObservedChange{Workload: other, Since: begin, Due: after(3 * time.Minute), Count: 1})
-	b.Note(ObservedChange{Workload: api, Since: begin, Due: after(3 * time.Minute), Count: 1})
+	b.Note(pending.ObservedChange{Workload: other, Since: begin, Due: after(3 * time.Minute), Count: 1})
+	b.Note(pending.ObservedChange{Workload: api, Since: begin, Due: after(3 * time.Minute), Count: 1})
 	require("each namespace has its own", 4*time.Minute, waits{"ns": 2 * time.Minute, "other-ns": time.Minute})
 
 	b.PutOff(objecttest.Web, []decide.Cause{{}}, objecttest.SlowedUntil(after(10*time.Minute)), begin)
 	b.PutOff(api, []decide.Cause{{}}, objecttest.SlowedUntil(after(8*time.Minute)), begin)
 	require("the spacing of the budget does not count", 8*time.Minute, waits{"other-ns": 5 * time.Minute})
-	b.Note(ObservedChange{Workload: objecttest.Web, Since: after(6 * time.Minute), Due: after(8 * time.Minute), Count: 1})
+	b.Note(pending.ObservedChange{Workload: objecttest.Web, Since: after(6 * time.Minute), Due: after(8 * time.Minute), Count: 1})
 	require("nor does an edit meanwhile", 9*time.Minute, waits{"ns": time.Minute, "other-ns": 6 * time.Minute})
 	b.NoteDue(objecttest.Web, false, after(10*time.Minute))
 	require("what follows counts", 12*time.Minute, waits{"ns": 4 * time.Minute, "other-ns": 9 * time.Minute})
@@ -54,7 +57,7 @@ func TestAWaitCountsFromWhenTheRestartWasDue(t *testing.T) {
 }
 
 func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
-	b := NewBacklogs()
+	b := NewBacklogs(New())
 	var causes []decide.Cause
 	for _, name := range []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"} {
 		causes = append(causes, decide.Cause{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: name}})
@@ -66,17 +69,17 @@ func TestOnlyTheFirstConfigsThatSlowAWorkloadDownAreRemembered(t *testing.T) {
 	if _, isNews := b.PutOff(objecttest.Web, causes, slowed, time.Now().Add(3*ReminderPeriod)); isNews {
 		t.Error("it is news again, and counts as another slowdown")
 	}
-	if slowed := b.Slowed(); len(slowed) != maxSlowing || slowed[0].Value != 1 {
+	if slowed := b.table.Load(time.Now()).Slowed; len(slowed) != maxSlowing || slowed[0].Value != 1 {
 		t.Errorf("slowed %v", slowed)
 	}
 	api := names.WorkloadRef{Kind: names.Deployment, Namespace: "ns", Name: "api"}
 	b.PutOff(api, causes[:1], slowed, time.Now())
 	b.Settle(objecttest.Web)
-	if diff := cmp.Diff([]series.Sample{{Label: objecttest.MapA.String(), Value: 1}}, b.Slowed()); diff != "" {
+	if diff := cmp.Diff([]series.Sample{{Label: objecttest.MapA.String(), Value: 1}}, b.table.Load(time.Now()).Slowed); diff != "" {
 		t.Errorf("slowed after a restart was applied (-want +got):\n%s", diff)
 	}
 	b.Settle(api)
-	if slowed := b.Slowed(); len(slowed) != 0 {
+	if slowed := b.table.Load(time.Now()).Slowed; len(slowed) != 0 {
 		t.Errorf("slowed %v when the workload is gone", slowed)
 	}
 	_, isNews := b.PutOff(objecttest.Web, nil, slowed, time.Now())
@@ -94,7 +97,7 @@ func TestTheOwnerHearsOfAReasonAgainWhenAnotherOneWasTheLast(t *testing.T) {
 		return gate.Answer{Reason: gate.Halted, Halt: &gate.Halt{Config: settings(name)}}
 	}
 	hold, wave := gate.Answer{Reason: gate.Hold, Text: "migration"}, gate.Answer{Reason: gate.Wave}
-	b := NewBacklogs()
+	b := NewBacklogs(New())
 	for i, step := range []struct {
 		minute int
 		answer gate.Answer
@@ -113,4 +116,25 @@ func TestTheOwnerHearsOfAReasonAgainWhenAnotherOneWasTheLast(t *testing.T) {
 	if _, isNews := b.PutOff(objecttest.Web, nil, wave, begin.Add(67*time.Minute)); !isNews {
 		t.Error("what still holds a restart after a halt is not told")
 	}
+}
+
+func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfWhatItHeld(t *testing.T) {
+	queue, backlogs := pending.NewChangeQueue(), NewBacklogs(New())
+	before := objecttest.HeapInUse()
+	for i := range 10_000 {
+		workload := objecttest.WorkloadNamed(strconv.Itoa(i))
+		queue.Observe(workload, workload, time.Now(), 0)
+	}
+	changes, _ := queue.TakeDue(time.Now(), time.Second)
+	for _, change := range changes {
+		backlogs.Note(change)
+	}
+	for _, change := range changes {
+		backlogs.Settle(change.Workload)
+	}
+	if kept := objecttest.HeapInUse() - before; kept > 64<<10 {
+		t.Errorf("%d KiB are kept", kept>>10)
+	}
+	runtime.KeepAlive(queue)
+	runtime.KeepAlive(backlogs)
 }

@@ -1,4 +1,4 @@
-package pending
+package tracker
 
 import (
 	"cmp"
@@ -10,18 +10,10 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
-
-// Waiting returns the change of a workload that is not due, nil if there is none.
-func (q *ChangeQueue) Waiting(ref names.WorkloadRef) (change *status.Change) {
-	q.Of(ref, func(changes map[fmt.Stringer]*Change) {
-		s := StandingOfChanges(ref, changes)
-		change = &status.Change{Since: s.Since.UTC(), Due: s.Until.UTC(), For: s.Changed()}
-	})
-	return change
-}
 
 // WaitedFor is what a restart waits for that the gate does not let begin.
 type WaitedFor struct {
@@ -72,7 +64,7 @@ func CompareStandings(a, b Standing) int {
 const MaxSubjects = 3
 
 // StandingOfChanges returns what a workload waits for with these changes.
-func StandingOfChanges(ref names.WorkloadRef, changes map[fmt.Stringer]*Change) Standing {
+func StandingOfChanges(ref names.WorkloadRef, changes map[fmt.Stringer]*pending.Change) Standing {
 	s := Standing{Ref: ref, State: status.Pending}
 	for _, change := range changes {
 		if s.Since.IsZero() || change.Since.Before(s.Since) {
@@ -92,7 +84,7 @@ func StandingOfChanges(ref names.WorkloadRef, changes map[fmt.Stringer]*Change) 
 // time.
 func (s *Standing) addSubject(config fmt.Stringer) {
 	for i, known := range s.subjects {
-		if known == nil || CompareConfigs(config.(names.ConfigRef), known.(names.ConfigRef)) < 0 {
+		if known == nil || pending.CompareConfigs(config.(names.ConfigRef), known.(names.ConfigRef)) < 0 {
 			copy(s.subjects[i+1:], s.subjects[i:])
 			s.subjects[i] = config
 			return
@@ -155,9 +147,4 @@ func (s *Standing) Changed() (names []string) {
 	}
 	slices.Sort(names)
 	return names
-}
-
-// CompareConfigs orders configs by namespace, name and kind.
-func CompareConfigs(a, b names.ConfigRef) int {
-	return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name), cmp.Compare(a.Kind, b.Kind))
 }

@@ -1,4 +1,4 @@
-package pending
+package tracker
 
 import (
 	"errors"
@@ -10,6 +10,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -38,16 +39,16 @@ func TestAHeldRefusalOfAFormerLeaderMayHaveBegunEarlier(t *testing.T) {
 func TestARefusalOfLongAgoMakesNothingLate(t *testing.T) {
 	for _, reason := range []gate.Reason{gate.Hold, gate.Window, gate.Wave, gate.SlowStart} {
 		synctest.Test(t, func(t *testing.T) {
-			b := NewBacklogs()
+			b := NewBacklogs(New())
 			b.Begin(time.Now())
-			b.Note(ObservedChange{Workload: objecttest.AWeb, Subject: objecttest.MapA, Since: time.Now(), Due: time.Now(), Count: 1})
+			b.Note(pending.ObservedChange{Workload: objecttest.AWeb, Subject: objecttest.MapA, Since: time.Now(), Due: time.Now(), Count: 1})
 			tried := func(isRefused bool) time.Duration {
 				b.NoteDue(objecttest.AWeb, false, time.Now())
 				if isRefused {
 					b.NoteFailure(objecttest.AWeb, errors.New("refused"), false)
 				}
 				time.Sleep(10 * time.Second)
-				return b.LongestWaits(time.Now())[objecttest.AWeb.Namespace]
+				return b.table.Load(time.Now()).Waits[objecttest.AWeb.Namespace]
 			}
 			tried(true)
 			b.PutOff(objecttest.AWeb, nil, gate.Answer{Reason: reason}, time.Now())
@@ -70,9 +71,9 @@ func TestATurnAfterATakeoverDatesNothing(t *testing.T) {
 	began := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	edited, now := began.Add(-time.Hour), began.Add(time.Second)
 	takenOver := func() *Backlogs {
-		b := NewBacklogs()
+		b := NewBacklogs(New())
 		b.Begin(began)
-		b.Note(ObservedChange{Workload: objecttest.AWeb, Subject: objecttest.MapA, Since: edited, Due: edited, Count: 1})
+		b.Note(pending.ObservedChange{Workload: objecttest.AWeb, Subject: objecttest.MapA, Since: edited, Due: edited, Count: 1})
 		b.Date(objecttest.AWeb, edited, time.Time{}, true, 0)
 		return b
 	}
@@ -82,19 +83,19 @@ func TestATurnAfterATakeoverDatesNothing(t *testing.T) {
 	}
 	b.NoteDue(objecttest.AWeb, false, now.Add(time.Second))
 	b.NoteFailure(objecttest.AWeb, errors.New("refused"), false)
-	w := b.Waiting[objecttest.AWeb]
-	if s := StandingOfBacklog(objecttest.AWeb, &w); s.State != status.Retrying || !s.Since.Equal(edited) || !s.AtLeast {
+	w := b.Of(objecttest.AWeb)
+	if s := StandingOfBacklog(objecttest.AWeb, w); s.State != status.Retrying || !s.Since.Equal(edited) || !s.AtLeast {
 		t.Errorf("%+v", s)
 	}
 	b.PutOff(objecttest.AWeb, nil, gate.Answer{Reason: gate.SlowStart}, now.Add(2*time.Second)) // another one has its turn again
 	b.NoteDue(objecttest.AWeb, false, now.Add(3*time.Second))
-	if waits := b.LongestWaits(began.Add(time.Minute)); waits[objecttest.AWeb.Namespace] != 61*time.Minute {
+	if waits := b.table.Load(began.Add(time.Minute)).Waits; waits[objecttest.AWeb.Namespace] != 61*time.Minute {
 		t.Errorf("it waits %v, want since the edit", waits)
 	}
 	b.PutOff(objecttest.AWeb, nil, gate.Answer{Reason: gate.SlowStart}, began.Add(time.Hour))
 	b.NoteDue(objecttest.AWeb, false, began.Add(time.Hour+time.Minute))
 	b.NoteFailure(objecttest.AWeb, errors.New("refused"), false)
-	if waits := b.LongestWaits(began.Add(2 * time.Hour)); waits[objecttest.AWeb.Namespace] != 3*time.Hour {
+	if waits := b.table.Load(began.Add(2 * time.Hour)).Waits; waits[objecttest.AWeb.Namespace] != 3*time.Hour {
 		t.Errorf("it waits %v, want since the edit also after a long turn of another one", waits)
 	}
 	for name, wait := range map[string]struct {
@@ -108,7 +109,7 @@ func TestATurnAfterATakeoverDatesNothing(t *testing.T) {
 		b.PutOff(objecttest.AWeb, nil, gate.Answer{Reason: wait.reason}, now)
 		due := now.Add(wait.until)
 		b.NoteDue(objecttest.AWeb, false, due)
-		if waits := b.LongestWaits(due.Add(time.Minute)); waits[objecttest.AWeb.Namespace] != time.Minute {
+		if waits := b.table.Load(due.Add(time.Minute)).Waits; waits[objecttest.AWeb.Namespace] != time.Minute {
 			t.Errorf("%s: %v", name, waits)
 		}
 	}

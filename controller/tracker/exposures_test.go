@@ -1,4 +1,4 @@
-package pending
+package tracker
 
 import (
 	"slices"
@@ -10,12 +10,12 @@ import (
 )
 
 func TestTheReasonsThatMayLastExposeAndWaitsForATurnDoNot(t *testing.T) {
-	b := NewBacklogs()
+	b := NewBacklogs(New())
 	var exposed []gate.Reason
 	for _, reason := range gate.Reasons {
 		b.PutOff(objecttest.Web, nil, gate.Answer{Reason: reason}, time.Now())
 		b.NoteExposed(objecttest.Web, true)
-		if len(b.Exposed()) > 0 {
+		if len(b.table.Load(time.Now()).Exposed) > 0 {
 			exposed = append(exposed, reason)
 		}
 	}
@@ -24,11 +24,11 @@ func TestTheReasonsThatMayLastExposeAndWaitsForATurnDoNot(t *testing.T) {
 	}
 	b.NoteDue(objecttest.Web, false, time.Now())
 	b.PutOff(objecttest.Web, nil, gate.Answer{Reason: gate.Hold}, time.Now())
-	if len(b.Exposed()) > 0 {
+	if len(b.table.Load(time.Now()).Exposed) > 0 {
 		t.Error("it is exposed to the content of its next restart at once")
 	}
 	b.Settle(objecttest.Web)
-	if b.NoteExposed(objecttest.Web, true); len(b.Waiting) > 0 {
+	if b.NoteExposed(objecttest.Web, true); b.Of(objecttest.Web) != nil {
 		t.Error("a workload that does not wait is remembered")
 	}
 }
