@@ -179,30 +179,29 @@ func (d *Deliveries) Run(ctx context.Context) {
 
 // Look judges the restart of a workload, and again later if it is not over.
 func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
-	restart := d.Of(ref)
+	before := d.Of(ref)
 	w, held := d.known(ref)
 	switch {
-	case restart == nil:
+	case before == nil:
 		return
 	case w == nil:
-		d.Finish(ref, restart)
-		d.Ended(ref, restart)
-		d.History.End(ref, restart.ID, status.Unknown, "the workload is gone or no longer enabled", time.Now())
+		d.Finish(ref, before)
+		d.Ended(ref, before)
+		d.History.End(ref, before.ID, status.Unknown, "the workload is gone or no longer enabled", time.Now())
 		return
 	}
-	if restart.IsFormer && !d.KnowsEnough(restart) {
+	if before.IsFormer && !d.KnowsEnough(before) {
 		d.Queue.AddAfter(ref, time.Second)
 		return
 	}
-	if pause := time.Until(restart.NotBefore); pause > 0 {
+	if pause := time.Until(before.NotBefore); pause > 0 {
 		d.Queue.AddAfter(ref, pause)
 		return
 	}
+	restart := before.Copy()
 	restart.Held = held
-	judgement, err := d.judge(ctx, restart, w)
-	if err == nil && judgement.Again > 0 {
-		err = d.explain(ctx, restart, w)
-	}
+	judgement, err := d.judgeAndExplain(ctx, restart, w)
+	d.replace(ref, before, restart) // only now, because others may read it
 	if err != nil {
 		if ctx.Err() == nil {
 			d.Queue.Retry(ref, failures.Of(err))
@@ -211,7 +210,7 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 	}
 	d.Queue.Forget(ref)
 	if judgement.Again > 0 {
-		d.Queue.AddAfter(ref, d.goOn(ref, restart, judgement))
+		d.Queue.AddAfter(ref, d.goOn(ref, restart, before.IsAway, judgement))
 		return
 	}
 	if restart.HasFailed {
@@ -222,10 +221,24 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 	d.report(w, restart, judgement)
 }
 
+// judgeAndExplain judges a restart, and changes it as that shows.
+func (d *Deliveries) judgeAndExplain(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+	judgement, err := d.judge(ctx, restart, w)
+	switch {
+	case err != nil:
+	case judgement.Again > 0:
+		if err = d.explain(ctx, restart, w); err == nil {
+			restart.IsAway = judgement.Verdict == delivery.Away
+		}
+	case judgement.Verdict == delivery.Failed:
+		restart.Fail(w)
+	}
+	return judgement, err
+}
+
 // goOn tells the gate how a restart is that is not over, and returns after how long to look again.
-func (d *Deliveries) goOn(ref names.WorkloadRef, restart *tracker.RollingRestart, judgement delivery.Judgement) (again time.Duration) {
-	isBack := restart.IsAway && judgement.Verdict != delivery.Away
-	if restart.IsAway = judgement.Verdict == delivery.Away; isBack {
+func (d *Deliveries) goOn(ref names.WorkloadRef, restart *tracker.RollingRestart, wasAway bool, judgement delivery.Judgement) (again time.Duration) {
+	if wasAway && !restart.IsAway {
 		d.Gate.Seen(ref, restart.ID)
 	}
 	switch now := time.Now(); {

@@ -88,6 +88,24 @@ func TestARestartWhosePodsCannotBeReadIsJudgedByItsStatus(t *testing.T) {
 	})
 }
 
+// Whoever begins the next restart, or drops the workload, reads it meanwhile.
+func TestARestartIsReplacedAndNotChangedByWhatALookShows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := deliveriesOf(t, nil, io.Discard)
+		followWeb(d, workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true})
+		held := d.Of(webRef)
+		before := *held.Restart
+		time.Sleep(time.Second)
+		d.Look(t.Context(), webRef)
+		if *held.Restart != before {
+			t.Errorf("it has changed from %+v to %+v", before, *held.Restart)
+		}
+		if after := d.Of(webRef); after == held || !after.IsWhole() {
+			t.Errorf("the look was not noted: %+v", after)
+		}
+	})
+}
+
 // A DaemonSet's node dies during the rollout. Its controller deletes the unavailable old pod, which no kubelet ends.
 func TestAnEarlierPodOnADeadNodeIsNoFailure(t *testing.T) {
 	isController := true

@@ -65,7 +65,6 @@ func (d *Deliveries) fail(w *workload.Workload, restart *tracker.RollingRestart,
 	d.Metrics.Failed.WithLabelValues(string(w.Ref.Kind)).Inc()
 	command := evidence.Command(w.Ref.Namespace)
 	d.History.fail(w.Ref, restart.ID, reason, command, time.Now())
-	restart.Fail(w)
 	blamed := restart.Decision
 	blamed.Causes = restart.Causes()
 	causes := wording.FailedCauses(blamed)

@@ -48,6 +48,13 @@ type RollingRestart struct {
 	NotBefore time.Time
 }
 
+// Copy returns a copy, which may be changed: others may read the restart that is in the table.
+func (r *RollingRestart) Copy() *RollingRestart {
+	next, restart := *r, *r.Restart
+	next.Restart = &restart
+	return &next
+}
+
 // Continues makes the restart go on with what the one before it has left unjudged.
 func (r *RollingRestart) Continues(before *RollingRestart) {
 	if !before.HasFailed {

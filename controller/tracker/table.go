@@ -12,7 +12,7 @@ import (
 )
 
 // Row is all that this process knows of the restarts of one workload. The zero value knows nothing. What a row points to is
-// replaced, never changed, so a copy stays as it was; only the restart that is followed changes with each look at it.
+// replaced, never changed, so a copy of it stays as it was.
 type Row struct {
 	Backlog *Backlog        // what it waits for, nil if it waits for nothing
 	Rolling *RollingRestart // the restart that is followed, nil if none is
