@@ -232,9 +232,9 @@ func TestAFanOutWhoseOtherRestartIsRefusedDoesNotFinish(t *testing.T) {
 func TestAFinishedFanOutCountsThoseThatAFormerLeaderRestarted(t *testing.T) {
 	w := gradual(t)
 	for want, p := range map[string]gate.Progress{
-		"finished: 4 delivered in 1m0s":                                 {Proven: 4, Delivered: 4},
-		"finished: 4 delivered in at least 1m0s":                        {Proven: 4, Delivered: 4},
-		"finished: 3 delivered; 1 more ran with it before":              {Proven: 4, Delivered: 3},
+		"finished: 4 delivered in 1m0s":                                    {Proven: 4, Delivered: 4},
+		"finished: 4 delivered in at least 1m0s":                           {Proven: 4, Delivered: 4},
+		"finished: 3 delivered; 1 more ran with it before":                 {Proven: 4, Delivered: 3},
 		"finished: 4 delivered in 1m0s; 2 more of which no pod ran before": {Proven: 4, Delivered: 4, Mended: 2},
 	} {
 		p.FanOut.Config, p.Since = aConfig, time.Now().Add(-time.Minute)
