@@ -75,10 +75,10 @@ type Ledger struct {
 	// underWay is how many restarts have begun and are not over.
 	underWay  int
 	finished  []Progress
-	forgotten []*Halt                       // see [Ledger.TakeForgotten]
-	unserved  counts.By[string]             // see [fanOut]
-	timed     map[names.WorkloadRef]*member // the members that have times
-	recent    *[]*fanOut                    // see shared
+	forgotten []*Halt                     // see [Ledger.TakeForgotten]
+	unserved  counts.By[string]           // see [fanOut]
+	times     map[names.WorkloadRef]times // of the members with a restart that has begun, or may have
+	recent    *[]*fanOut                  // see shared
 }
 
 // New returns a ledger without restarts. It calls wake with each workload that waited and should ask
@@ -96,7 +96,7 @@ func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
 		places:   newPlaces(policy.Limit),
 		waiting:  make(map[Reason]int),
 		unserved: make(counts.By[string]),
-		timed:    make(map[names.WorkloadRef]*member),
+		times:    make(map[names.WorkloadRef]times),
 	}
 }
 
@@ -195,7 +195,7 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 		if r.CannotRoll { // it exposes the workload to nothing, but what earlier ones did goes on
 			unserve(begun, due)
 			if m.isFollowed() {
-				l.leaveUnproven(r.Workload, m, m.began.Add(l.policy.Deadline))
+				l.leaveUnproven(r.Workload, m, l.times[r.Workload].began.Add(l.policy.Deadline))
 			}
 			return
 		}
@@ -206,9 +206,9 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 		unserve(begun, m.current, due)
 		first := now
 		if m.current != nil && len(r.Continues) > 0 {
-			first = m.firstBegan
+			first = l.times[r.Workload].firstBegan
 		}
-		m.times = &times{began: now, firstBegan: first}
+		l.times[r.Workload] = times{began: now, firstBegan: first}
 		m.current = begun
 		m.current.phase = rolling
 	})
@@ -302,7 +302,9 @@ func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now
 			if due.isRefused = false; m.uncertain != nil { // any of the requests may arrive
 				due.freesSlot, due.gradual = true, l.shared(union(m.uncertain.fanOuts(), due.fanOuts()))
 			}
-			m.becomeUncertain(due, now)
+			since := l.times[ref]
+			since.uncertain = now
+			m.uncertain, l.times[ref] = due, since
 		case isPending:
 			endTurns(ref.Namespace, turns)
 			m.fail(due)
@@ -366,11 +368,12 @@ func (l *Ledger) Forget(ref names.WorkloadRef) {
 				lost.gradual = l.shared(union(current.fanOuts(), lost.fanOuts()))
 				lost.standing = min(lost.standing, current.standing)
 			}
-			current, m.times = &lost, &times{began: m.uncertainSince, firstBegan: m.uncertainSince}
+			since := l.times[ref].uncertain
+			current, l.times[ref] = &lost, times{began: since, firstBegan: since}
 		}
-		*m = member{current: current, times: m.times}
+		*m = member{current: current}
 		if m.isFollowed() {
-			l.leaveUnproven(ref, m, m.began.Add(l.policy.Deadline))
+			l.leaveUnproven(ref, m, l.times[ref].began.Add(l.policy.Deadline))
 		}
 	})
 }
@@ -393,7 +396,9 @@ func (l *Ledger) leaveUnproven(ref names.WorkloadRef, m *member, until time.Time
 		l.endUnproven(ref, m)
 		return
 	}
-	m.current.phase, m.until = unproven, until
+	kept := l.times[ref]
+	kept.until = until
+	m.current.phase, l.times[ref] = unproven, kept
 }
 
 // endUnproven ends a restart that has proven nothing.
@@ -459,15 +464,16 @@ const (
 // Tick ends what has taken its time: the places and slots of uncertain restarts, the slots of those that are not judged, and the
 // patience with workloads that should go first. It should be called every few seconds.
 func (l *Ledger) Tick(now time.Time) {
-	for ref, m := range l.timed {
+	for ref, of := range l.times {
+		m := l.members[ref]
 		if m.uncertain != nil {
-			l.passUncertain(ref, m.uncertain, now.Sub(m.uncertainSince))
+			l.passUncertain(ref, m.uncertain, now.Sub(of.uncertain))
 		}
 		switch {
 		case m.current == nil:
-		case m.current.phase == unproven && !now.Before(m.until):
+		case m.current.phase == unproven && !now.Before(of.until):
 			l.change(ref, func(m *member) { l.endUnproven(ref, m) })
-		case now.Sub(m.firstBegan) >= longestPlace:
+		case now.Sub(of.firstBegan) >= longestPlace:
 			l.FreePlace(ref) // whatever other restarts go on with it
 		}
 	}
@@ -514,10 +520,7 @@ func (l *Ledger) change(ref names.WorkloadRef, change func(*member)) {
 	change(m)
 	l.count(ref.Namespace, m, +1)
 	if m.current == nil && m.uncertain == nil {
-		m.times = nil
-		delete(l.timed, ref)
-	} else {
-		l.timed[ref] = m
+		delete(l.times, ref)
 	}
 	if m.isEmpty() {
 		if delete(l.members, ref); len(l.members) == 0 {

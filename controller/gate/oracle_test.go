@@ -209,10 +209,10 @@ func (l *Ledger) leak() string {
 			return fmt.Sprintf("%s is kept", ref)
 		}
 	}
-	if len(l.members) > 0 && len(l.timed) <= len(l.members) {
+	if len(l.members) > 0 && len(l.times) <= len(l.members) {
 		return ""
 	}
-	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns)+len(l.timed) > 0 {
+	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns)+len(l.times) > 0 {
 		return fmt.Sprintf("without members: %d fan-outs, waves of %d namespaces, places of %d, lines of %d, turns of %d",
 			len(l.fanOuts), len(l.waves), len(l.places.in), len(l.places.lines), len(l.places.turns))
 	}

@@ -16,23 +16,14 @@ type member struct {
 	next      *restart // due; nil if there is none
 	// uncertain is a restart that the API server may have accepted without saying so; nil if there is none.
 	uncertain *restart
-	*times    // nil if there is neither that nor a current one
 }
 
-// times are those of what has begun, or may have.
+// times are those of what has begun, or may have. Few members have any, and those that wait are very many.
 type times struct {
-	began          time.Time // when the current restart did
-	firstBegan     time.Time // when the first one did that it goes on with
-	until          time.Time // until when it keeps its slots if it is unproven
-	uncertainSince time.Time
-}
-
-// becomeUncertain notes that a restart may have begun.
-func (m *member) becomeUncertain(r *restart, now time.Time) {
-	if m.times == nil {
-		m.times = &times{}
-	}
-	m.uncertain, m.uncertainSince = r, now
+	began      time.Time // when the current restart did
+	firstBegan time.Time // when the first one did that it goes on with
+	until      time.Time // until when it keeps its slots if it is unproven
+	uncertain  time.Time // since when another one may have begun
 }
 
 // restarts returns all of them; some may be nil.
