@@ -88,12 +88,12 @@ func PartsOfDeployment(d *appsv1.Deployment) Parts {
 func PartsOfStatefulSet(s *appsv1.StatefulSet) Parts {
 	parts := newParts(&s.ObjectMeta, s.Spec.Selector, &s.Spec.Template, rolloutOfStatefulSet(s))
 	parts.Idle = parts.Rollout.Wanted == 0
-	switch {
+	switch kept, isAll := partition(s); {
 	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
 		parts.Hold = OnDelete
-	case partition(s) >= max(1, parts.Rollout.Wanted):
+	case isAll:
 		parts.Hold = Partitioned
-	case partition(s) > 0:
+	case kept > 0:
 		parts.Hold = PartlyPartitioned
 	}
 	return parts

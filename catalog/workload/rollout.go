@@ -47,10 +47,12 @@ func (r Rollout) IsWhole() bool {
 	return r.Observed && r.Updated >= r.Wanted && r.Outdated <= 0 && r.Available >= r.Wanted
 }
 
-// RunsAsBefore reports whether as many pods run as before a restart, and no more are left of another template than lacked before,
-// such as one on a node that is gone. If any is left, only the pods show which ones run.
-func (r Rollout) RunsAsBefore(ran record.Ran) bool {
-	before := ran.Of(r.Wanted)
+// Runs reports whether so many pods run, and none is left of another template.
+func (r Rollout) Runs(before int32) bool { return r.Outdated <= 0 && r.MayRun(before) }
+
+// MayRun reports that, too, if no more pods are left of another template than may be missing, such as one on a node that is gone.
+// Only the pods show which ones run.
+func (r Rollout) MayRun(before int32) bool {
 	return r.Observed && r.Updated >= before && r.Outdated <= r.Wanted-before && r.Available >= before
 }
 
@@ -103,21 +105,26 @@ func rolloutOfDeployment(d *appsv1.Deployment) Rollout {
 
 func rolloutOfStatefulSet(s *appsv1.StatefulSet) Rollout {
 	status := &s.Status
-	outdated := max(0, status.Replicas-status.UpdatedReplicas-partition(s))
+	kept, _ := partition(s)
 	return Rollout{
-		Wanted: wanted(s.Spec.Replicas), Updated: status.Replicas - outdated, Outdated: outdated,
-		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= s.Generation,
+		Wanted: wanted(s.Spec.Replicas) - kept, Updated: status.UpdatedReplicas, Outdated: max(0, status.Replicas-status.UpdatedReplicas-kept),
+		Available: max(0, status.AvailableReplicas-kept), Observed: status.ObservedGeneration >= s.Generation,
 		Completed: status.CurrentRevision == status.UpdateRevision,
 		Deadline:  ReplacementTime(s.Spec.MinReadySeconds, &s.Spec.Template),
 	}
 }
 
-// partition returns how many pods of a StatefulSet keep an earlier template. They count as updated: they are as it wants them.
-func partition(s *appsv1.StatefulSet) int32 {
-	if rolling := s.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
-		return *rolling.Partition
+// partition returns how many pods of a StatefulSet a restart leaves alone, if there are others, which a [Rollout] is about; and
+// whether it leaves all alone.
+func partition(s *appsv1.StatefulSet) (kept int32, isAll bool) {
+	rolling := s.Spec.UpdateStrategy.RollingUpdate
+	switch {
+	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType, rolling == nil, rolling.Partition == nil, *rolling.Partition <= 0:
+		return 0, false
+	case *rolling.Partition >= wanted(s.Spec.Replicas):
+		return 0, true
 	}
-	return 0
+	return *rolling.Partition, false
 }
 
 func rolloutOfDaemonSet(d *appsv1.DaemonSet) Rollout {

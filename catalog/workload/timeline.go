@@ -51,9 +51,9 @@ func (w *Workload) ContradictedSince() time.Time {
 	return w.Record.Contradicted
 }
 
-// IsProof reports whether the workload runs, with all its pods, what its record says.
+// IsProof reports whether the workload runs what its record says, with as many pods as it ran with before.
 func (w *Workload) IsProof() bool {
-	return w.Record.Trusted && w.Record.Reverted == nil && !w.Idle && w.Hold == NoHold && !w.Deleting && w.Rollout.IsWhole() && w.Record.Evict == 0
+	return w.Record.Trusted && w.Record.Reverted == nil && !w.Idle && !w.Hold.HoldsAll() && !w.Deleting && w.Rollout.Runs(w.Record.Ran.Of(w.Rollout.Wanted)) && w.Record.Evict == 0
 }
 
 // Succeed takes over what the catalog knew about the previous state of the workload, at the

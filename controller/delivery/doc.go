@@ -1,8 +1,8 @@
 // Package delivery judges what became of a restart. It is delivered when its pods run and stay up, and not when the
 // API server accepts the patch. The package is pure.
 //
-//	rolling ---> delivered   complete for the soak time
-//	rolling ---> failed      its pods do not run, and all ran before
+//	rolling ---> delivered   as many pods run as before, for the soak time, and none is left of another template
+//	rolling ---> failed      more are down than were missing before
 //	rolling ---> neutral     at its deadline, or nobody can see how it ends; it says nothing about the content
 //	rolling ---> away        nothing is to be seen for now; what it shows until its deadline counts
 //	rolling ---> rolling     others restart the workload, undo the restart or change the template: pods since then count
@@ -10,8 +10,8 @@
 //
 // The rules:
 //
-//   - A failure counts only if all pods ran before. The record says so (wasWhole), since the status after the restart
-//     does not.
+//   - A failure counts only if pods ran before. The record says how many, since the status after the restart does not.
+//   - At once, only crashes count. At the deadline, pods that hang do, and earlier ones that do not run.
 //   - Only a new best is progress. So pods that crash again and again are read after 15 seconds without progress, then
 //     after twice as long each time, and at the end of the soak time.
 //   - A process follows the restarts of another one ([Resumes]) if they are younger than their deadline and a minute,

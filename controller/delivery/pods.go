@@ -46,15 +46,16 @@ type Sight struct {
 
 // Tally counts pods of the restart.
 type Tally struct {
-	// Down is how many have a container that crashes or hangs, and Ready how many are ready.
-	Down, Ready int32
-	// Ran is how many started since the restart and have run for the soak time. It is counted only if others have changed the
-	// workload since.
+	// Broken is how many are, Down how many are that or hang, and Ready how many are ready.
+	Broken, Down, Ready int32
+	// Ran is how many started since the restart and have run for the soak time.
 	Ran int32
 }
 
 // Plus returns the sum of both.
-func (t Tally) Plus(o Tally) Tally { return Tally{t.Down + o.Down, t.Ready + o.Ready, t.Ran + o.Ran} }
+func (t Tally) Plus(o Tally) Tally {
+	return Tally{t.Broken + o.Broken, t.Down + o.Down, t.Ready + o.Ready, t.Ran + o.Ran}
+}
 
 // String names the container and the pod, and says how they are.
 func (s *Sight) String() string {
@@ -95,7 +96,9 @@ func SightOf(pod *corev1.Pod, causes []names.ConfigRef, now time.Time) Sight {
 		worst = Sight{Condition: condition, Reason: why, Pod: pod.Name}
 	}
 	switch {
-	case worst.Condition == Hanging, worst.Condition == Broken:
+	case worst.Condition == Broken:
+		worst.Broken, worst.Down = 1, 1
+	case worst.Condition == Hanging:
 		worst.Down = 1
 	case IsReady(pod):
 		worst.Ready = 1

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"fmt"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -66,9 +67,10 @@ type Restart struct {
 	Evict uint32
 	// Held is why no pod may be evicted, whatever the pods do; empty if one may.
 	Held string
-	// Ran is how many pods ran before the restart. If none did, its failure says nothing. Otherwise it is delivered when as many run,
-	// and fails if more are down than lacked before, or if none runs.
-	Ran record.Ran
+	// Ran is how many pods ran before the restart. If that is 0, its failure says nothing. Otherwise it is delivered when as many run,
+	// and fails if more are down than were missing before.
+	Ran     record.Ran
+	missing int32
 
 	// Since is when the workload was exposed: with this restart, or with one before it that was not judged. HasOthers means that others
 	// have restarted the workload or changed its template since this one, so that only pods which started since then say anything.
@@ -92,9 +94,24 @@ type Restart struct {
 func Begin(w *workload.Workload, ran record.Ran, at time.Time) *Restart {
 	return &Restart{
 		Timestamp: w.Timestamp, Template: w.Template, Bare: w.Bare, Evict: w.Record.Evict, Ran: ran,
-		Since: at, began: at, progressed: at, pause: firstAsk,
+		Since: at, began: at, progressed: at, pause: firstAsk, missing: w.Rollout.Wanted - ran.Of(w.Rollout.Wanted),
 	}
 }
+
+// before returns how many pods must run again: as many as before, but no more than are wanted by now without those that were missing.
+func (r *Restart) before(w *workload.Workload) int32 {
+	before := r.Ran.Of(w.Rollout.Wanted)
+	if r.isPartial() {
+		before = max(min(1, before), min(before, w.Rollout.Wanted-r.missing))
+	}
+	return before
+}
+
+// isPartial reports whether some pods ran before and some were missing, so that some may be down for other reasons.
+func (r *Restart) isPartial() bool { return r.Ran > 0 && r.Ran != record.AllRan }
+
+// RunsAsBefore reports whether as many pods run as before the restart, all of the present template.
+func (r *Restart) RunsAsBefore(w *workload.Workload) bool { return w.Rollout.Runs(r.before(w)) }
 
 // Continue makes the restart go on with what an earlier one of the workload was not judged for.
 func (r *Restart) Continue(earlier *Restart) { r.Since, r.others = earlier.Since, earlier.others }
@@ -124,10 +141,9 @@ func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Tim
 
 // hasCompleted reports whether a restart is over whose soak time was over so long ago.
 func hasCompleted(w *workload.Workload, ago time.Duration) bool {
-	runs := w.Rollout.RunsAsBefore(w.Record.Ran) && w.Rollout.Outdated <= 0
 	// What broke within its soak time, while nobody led, is not proven, although it was complete.
 	isProven := w.Rollout.Observed && w.Rollout.Completed && ago >= takeover
-	return (runs || isProven) && w.Record.Evict == 0
+	return (w.Rollout.Runs(w.Record.Ran.Of(w.Rollout.Wanted)) || isProven) && w.Record.Evict == 0
 }
 
 // judged returns a workload with the status to judge. The workload's own controller, if that replaces the pods, replaces
@@ -148,7 +164,7 @@ func (r *Restart) Look(w *workload.Workload, policy Policy, now time.Time) Judge
 		return r.away(reason, policy, now)
 	}
 	isNews := r.noteOthers(w, now)
-	r.note(w.Rollout, now)
+	r.note(w, now)
 	switch _, isStuck := r.isStuck(w, policy, now); {
 	case isNews: // pods that crash may be gone soon
 		return r.rest(r.nextLook.Sub(now))
@@ -205,7 +221,7 @@ type Traces struct {
 
 // Traces returns what to look for.
 func (r *Restart) Traces(policy Policy, causes []names.ConfigRef) Traces {
-	t := Traces{Causes: causes, Soak: policy.Soak, Counts: r.HasOthers || r.best.outdated > 0}
+	t := Traces{Causes: causes, Soak: policy.Soak, Counts: r.HasOthers || r.isPartial() && r.best.outdated > 0}
 	if r.HasOthers {
 		t.Since = r.began
 	}
@@ -260,7 +276,7 @@ func (p Policy) Recovery() time.Duration { return max(p.Soak, recoverySoak) }
 const recoverySoak = 30 * time.Second
 
 // Fail notes that the restart has failed, with this template.
-func (r *Restart) Fail(w *workload.Workload) { r.failedBare = w.Bare }
+func (r *Restart) Fail(w *workload.Workload) { r.failedBare, r.whole = w.Bare, time.Time{} }
 
 // Templates names the template that was restarted, and the one with which it failed if that is another.
 func (r *Restart) Templates() string {
@@ -282,7 +298,7 @@ func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time
 		return Judgement{Verdict: Rolling, Again: policy.Deadline}
 	}
 	r.noteOthers(w, now)
-	r.note(w.Rollout, now)
+	r.note(w, now)
 	switch wait := r.whole.Add(policy.Recovery()).Sub(now); {
 	case r.whole.IsZero():
 		return Judgement{Verdict: Rolling, Again: policy.Deadline} // the status changes earlier
@@ -290,7 +306,7 @@ func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time
 		return Judgement{Verdict: Rolling, Again: wait}
 	case r.HasOthers && now.Sub(r.whole) >= longest:
 		return Judgement{Verdict: Neutral, Reason: undone}
-	case r.HasOthers, w.Rollout.Outdated > 0:
+	case r.HasOthers, r.isPartial():
 		return r.rest(r.nextLook.Sub(now))
 	}
 	return Judgement{Verdict: Delivered}
@@ -298,11 +314,15 @@ func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time
 
 // LookAtPodsAfterFailure judges after [AskPods] whether the pods run after all.
 func (r *Restart) LookAtPodsAfterFailure(w *workload.Workload, policy Policy, seen Sight, now time.Time) Judgement {
-	if r.isProven(w, seen) {
+	if r.isProven(w, seen) && !r.areTooMany(w, seen.Down) {
 		return Judgement{Verdict: Delivered}
 	}
-	r.nextLook = now.Add(policy.Deadline)
-	return Judgement{Verdict: Rolling, Again: policy.Deadline}
+	pause := policy.Recovery() // pods that crash may run in turns
+	if r.HasOthers {
+		pause = policy.Deadline
+	}
+	r.nextLook = now.Add(pause)
+	return Judgement{Verdict: Rolling, Again: pause}
 }
 
 // undone is why nothing follows from pods that run.
@@ -310,14 +330,12 @@ const undone = "others have undone it: pods run that started before it"
 
 // isProven reports whether the pods that run have read the content.
 func (r *Restart) isProven(w *workload.Workload, seen Sight) bool {
-	before := r.Ran.Of(w.Rollout.Wanted)
-	switch {
-	case r.whole.IsZero():
-		return false
-	case r.HasOthers:
-		return seen.Ran >= before
-	}
-	return w.Rollout.Outdated <= 0 || seen.Ready >= before
+	return !r.whole.IsZero() && (!r.HasOthers || r.haveRun(w, seen))
+}
+
+// haveRun reports whether as many pods have run for the soak time since the restart as before it.
+func (r *Restart) haveRun(w *workload.Workload, seen Sight) bool {
+	return seen.Ran >= r.before(w)
 }
 
 // rest waits for a while before the pods are read.
@@ -349,13 +367,14 @@ func (p progress) with(status workload.Rollout) progress {
 }
 
 // note notes a status.
-func (r *Restart) note(status workload.Rollout, now time.Time) {
+func (r *Restart) note(w *workload.Workload, now time.Time) {
+	status, isWhole := w.Rollout, r.RunsAsBefore(w)
 	r.waits = status.Waits
 	if best := r.best.with(status); best != r.best || status.Waits {
 		r.best, r.progressed, r.pause = best, now, firstAsk
 	}
 	switch {
-	case !status.RunsAsBefore(r.Ran):
+	case !isWhole:
 		r.whole = time.Time{}
 	case r.whole.IsZero():
 		r.whole, r.wasWhole, r.progressed, r.pause = now, true, now, firstAsk
@@ -367,18 +386,39 @@ func (r *Restart) note(status workload.Rollout, now time.Time) {
 func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, missing string, now time.Time) Judgement {
 	w = r.judged(w)
 	stuck, hasEnded := r.isStuck(w, policy, now)
-	mayRun := seen.Condition == Hanging || seen.Condition == Fine && missing == "" && !w.Rollout.CannotCreate
-	isPatient := mayRun && !r.gaveUp(w) && now.Sub(r.progressed) < policy.patience(w) && now.Before(r.latest(policy))
+	isPatient := r.mayRun(w, seen, missing) && now.Sub(r.progressed) < policy.patience(w) && now.Before(r.latest(policy))
 	switch {
-	case seen.Condition == Broken && r.areTooMany(w, seen.Down):
+	case seen.Condition == Broken && r.areTooMany(w, seen.Broken):
 		return r.failed(seen.String(), seen)
 	case r.isProven(w, seen):
 		return Judgement{Verdict: Delivered}
-	case !hasEnded, isPatient, seen.IsLeaving && seen.Condition != Hanging:
+	case !hasEnded, isPatient, seen.IsLeaving && seen.Condition != Hanging && now.Before(r.latest(policy)):
 		return r.askAgain(w, policy, now)
 	}
 	if !r.gaveUp(w) && now.Sub(r.progressed) < policy.Deadline { // it came further, but has had its time
 		return Judgement{Verdict: Neutral, Reason: stuck}
+	}
+	if r.isPartial() {
+		return r.lookAtPartial(w, seen, missing, stuck)
+	}
+	return r.lookAtDeadline(w, seen, missing, stuck)
+}
+
+// mayRun reports whether the pods may still become ready.
+func (r *Restart) mayRun(w *workload.Workload, seen Sight, missing string) bool {
+	hasStarted := seen.Condition == Hanging || seen.Condition == Broken
+	return !r.gaveUp(w) && (hasStarted || seen.Condition == Fine && missing == "" && !w.Rollout.CannotCreate)
+}
+
+// lookAtPartial does what lookAtDeadline does for a workload of which pods were missing before.
+func (r *Restart) lookAtPartial(w *workload.Workload, seen Sight, missing, stuck string) Judgement {
+	switch down := seen.Down + earlierDown(w, seen); {
+	case w.Rollout.MayRun(r.before(w)) && r.haveRun(w, seen): // an earlier pod cannot go
+		return Judgement{Verdict: Delivered}
+	case seen.Down > 0 && r.areTooMany(w, down):
+		return r.failed(fmt.Sprintf("%s: %d pods are down, more than were missing before", stuck, down), seen)
+	case seen.Down > 0:
+		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String() + "; but no more pods are down than were missing before"}
 	}
 	return r.lookAtDeadline(w, seen, missing, stuck)
 }
@@ -391,10 +431,8 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + seen.Reason}
 	case r.Held != "":
 		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
-	case seen.Condition >= Hanging && (seen.Ready == 0 || r.areTooMany(w, seen.Down)):
-		return r.failed(stuck+": "+seen.String(), seen)
 	case seen.Condition >= Hanging:
-		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String() + "; but no more pods are down than before"}
+		return r.failed(stuck+": "+seen.String(), seen)
 	case !r.whole.IsZero() && r.HasOthers:
 		return Judgement{Verdict: Neutral, Reason: undone}
 	case missing != "":
@@ -409,9 +447,14 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 	return Judgement{Verdict: Neutral, Reason: stuck + ", but no pod shows a failure"}
 }
 
-// areTooMany reports whether more pods are down than lacked before the restart.
+// areTooMany reports whether these are more pods than were missing before the restart.
 func (r *Restart) areTooMany(w *workload.Workload, down int32) bool {
-	return down > w.Rollout.Wanted-r.Ran.Of(w.Rollout.Wanted)
+	return down > w.Rollout.Wanted-r.before(w)
+}
+
+// earlierDown returns how many pods of an earlier template do not run: all but those that are available and not ready by the restart.
+func earlierDown(w *workload.Workload, seen Sight) int32 {
+	return max(0, w.Rollout.Outdated-max(0, w.Rollout.Available-seen.Ready))
 }
 
 // askAgain reads the pods again after twice the time without progress.

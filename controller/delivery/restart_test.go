@@ -56,6 +56,9 @@ func (s *story) look(seconds float64) delivery.Judgement {
 		if s.tally.Down == 0 && (s.condition == delivery.Hanging || s.condition == delivery.Broken) {
 			seen.Down = 1
 		}
+		if s.condition == delivery.Broken && seen.Broken == 0 {
+			seen.Broken = seen.Down
+		}
 		got = s.restart.LookAtPods(&s.workload, policy, seen, s.missing, at(seconds))
 	}
 	return got
@@ -266,55 +269,6 @@ func TestARestartFails(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-func TestARestartOfAWorkloadThatLacksPodsIsJudgedByThoseThatRan(t *testing.T) {
-	complete := workload.Rollout{Wanted: 3, Updated: 3, Available: 2, Observed: true}
-	halfway := workload.Rollout{Wanted: 3, Updated: 2, Outdated: 1, Available: 2, Observed: true}
-	for name, test := range map[string]struct {
-		rollout workload.Rollout
-		tally   delivery.Tally   // one of which crashes if any is down
-		soon    delivery.Verdict // after a look at the pods
-		late    delivery.Verdict // at the deadline
-	}{
-		"as many run beside one on a dead node":       {halfway, delivery.Tally{Ready: 2}, delivery.Delivered, ""},
-		"as many run":                                 {complete, delivery.Tally{Down: 1, Ready: 2}, delivery.Delivered, ""},
-		"more are down":                               {halfway, delivery.Tally{Down: 2}, delivery.Failed, ""},
-		"more are down though the rollout looks done": {complete, delivery.Tally{Down: 2, Ready: 1}, delivery.Failed, ""},
-		"as many are down, and others run":            {halfway, delivery.Tally{Down: 1, Ready: 1}, delivery.Rolling, delivery.Neutral},
-		"as many are down, and none runs":             {halfway, delivery.Tally{Down: 1}, delivery.Rolling, delivery.Failed},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := begin(true)
-			s.restart.Ran = 2
-			s.workload.Rollout = test.rollout
-			s.look(1)
-			if s.tally = test.tally; s.tally.Down > 0 {
-				s.condition, s.why = delivery.Broken, "it crashes"
-			}
-			s.require(t, 31.5, test.soon, "")
-			if test.late != "" {
-				s.require(t, 602, test.late, "")
-			}
-		})
-	}
-}
-
-func TestAnEarlierPodThatRunsDoesNotEndAFailure(t *testing.T) {
-	s := begin(true)
-	s.restart.Ran = 2
-	s.workload.Rollout = workload.Rollout{Wanted: 3, Updated: 2, Outdated: 1, Available: 2, Observed: true} // one of them is the earlier pod
-	s.condition, s.tally = delivery.Broken, delivery.Tally{Down: 2}
-	s.look(1)
-	s.require(t, 31.5, delivery.Failed, "")
-	s.restart.Fail(&s.workload)
-	s.restart.LookAfterFailure(&s.workload, policy, at(40))
-	if got := s.restart.LookAfterFailure(&s.workload, policy, at(80)); got.Verdict != delivery.AskPods {
-		t.Errorf("%+v", got)
-	}
-	if got := s.restart.LookAtPodsAfterFailure(&s.workload, policy, delivery.Sight{Tally: delivery.Tally{Ready: 1, Down: 1}}, at(80)); got.Verdict != delivery.Rolling {
-		t.Errorf("%+v", got)
 	}
 }
 

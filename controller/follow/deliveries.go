@@ -90,7 +90,7 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 	restart.Timestamp, restart.Template, restart.Bare = made.Timestamp, former.Template, former.Bare
 	restart.Brought = d.Gate.Brought(w, decision.Causes)
 	if before := d.Of(ref); before != nil {
-		restart.BrokenBy, restart.Failed = before.BrokenAfter(&decision), before.Failed
+		restart.BrokenBy, restart.BrokenRan, restart.Failed = before.BrokenAfter(&decision), before.RanBeforeFailure(), before.Failed
 		restart.Continues(before)
 		d.Gate.BroughtAgain(w, restart.Unproven)
 		restart.MayMend = restart.MayMend || before.MayMend
@@ -147,7 +147,7 @@ func (d *Deliveries) MayRecover(ref names.WorkloadRef) bool {
 		return false
 	}
 	w, held := d.known(ref)
-	return w != nil && held == "" && w.Rollout.RunsAsBefore(restart.Ran)
+	return w != nil && held == "" && restart.RunsAsBefore(w)
 }
 
 // Finish stops following a restart, unless another one has begun.

@@ -9,6 +9,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/events"
@@ -36,7 +37,7 @@ func (d *Deliveries) report(w *workload.Workload, restart *tracker.RollingRestar
 		d.Ended(w.Ref, restart)
 	}
 	if judgement.Verdict != delivery.Delivered && len(restart.BrokenBy) > 0 {
-		d.followOn(w.Ref, restart, decide.Decision{Outcome: decide.Restart, Causes: restart.BrokenBy}, restart.Failed)
+		d.followOn(w.Ref, restart, decide.Decision{Outcome: decide.Restart, Causes: restart.BrokenBy}, restart.BrokenRan, restart.Failed)
 	}
 	d.Finish(w.Ref, restart)
 	if judgement.Verdict != delivery.Delivered {
@@ -86,15 +87,15 @@ func (d *Deliveries) fail(w *workload.Workload, restart *tracker.RollingRestart,
 		return
 	}
 	d.Halted.Note()
-	d.followOn(w.Ref, restart, blamed, time.Now())
+	d.followOn(w.Ref, restart, blamed, restart.Ran, time.Now())
 }
 
 // followOn follows a restart further, because the pods may run after all with the content that has broken them, as was seen
-// at the given time.
-func (d *Deliveries) followOn(ref names.WorkloadRef, restart *tracker.RollingRestart, brokenBy decide.Decision, seen time.Time) {
-	failed := *restart
-	failed.HasFailed, failed.Decision, failed.Unproven, failed.Failed = true, brokenBy, nil, seen
-	if d.replace(ref, restart, &failed) {
+// at the given time. So many pods ran before.
+func (d *Deliveries) followOn(ref names.WorkloadRef, restart *tracker.RollingRestart, brokenBy decide.Decision, ran record.Ran, seen time.Time) {
+	failed := restart.Copy()
+	failed.HasFailed, failed.Decision, failed.Ran, failed.Unproven, failed.Failed = true, brokenBy, ran, nil, seen
+	if d.replace(ref, restart, failed) {
 		d.Queue.Add(ref, struct{}{})
 	}
 }

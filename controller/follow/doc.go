@@ -10,6 +10,6 @@
 //
 // Its requests have a limit of their own, 100 a second. The pods of each restart are listed once before it counts as
 // delivered, so this also bounds how fast a fan-out is. It keeps the restarts that roll, and those that failed and
-// whose recovery would end a halt. If a workload restarts again before its pods are replaced, the wasWhole of the first
-// restart counts. A restart that goes on for an hour gives its place back, whatever its progress.
+// whose recovery would end a halt. If a workload restarts again before its pods are replaced, the pods that ran
+// before the first restart count. A restart that goes on for an hour gives its place back, whatever its progress.
 package follow

@@ -25,16 +25,25 @@ func (d *Deliveries) RanAfter(w *workload.Workload, decision *decide.Decision) r
 // ranBefore returns how many pods run before a restart, or would but for content that it replaces. If they are still being
 // replaced for a restart before, as many did as before that.
 func (d *Deliveries) ranBefore(w *workload.Workload, decision *decide.Decision) record.Ran {
-	rolling, ran := d.Of(w.Ref), w.Rollout.Ran()
+	rolling, ran := d.Of(w.Ref), ranNow(w)
 	switch {
 	case rolling == nil, ran == record.AllRan:
 		return ran
 	case rolling.IsMendedBy(decision):
-		return cmp.Or(rolling.Ran, record.AllRan)
+		return cmp.Or(rolling.RanBeforeFailure(), record.AllRan)
 	case rolling.HasFailed: // which is why pods are missing
 		return 0
 	}
 	return max(ran, rolling.Ran)
+}
+
+// ranNow returns how many pods of a workload run. An earlier pod that cannot go does not mean that others are being replaced, if the
+// last restart left it behind.
+func ranNow(w *workload.Workload) record.Ran {
+	if ran := w.Record.Ran; ran != record.AllRan && w.Record.Trusted && w.Record.Reverted == nil && w.Rollout.Outdated > 0 && w.Rollout.MayRun(ran.Of(w.Rollout.Wanted)) {
+		return ran
+	}
+	return w.Rollout.Ran()
 }
 
 // StandingOf returns how a workload is before a restart.

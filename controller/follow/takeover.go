@@ -77,10 +77,10 @@ func RestartedAt(w *workload.Workload) time.Time {
 	return at
 }
 
-// lostPods reports whether all pods of a workload ran before a restart that another process made, and did not before the present one.
+// lostPods reports whether more pods of a workload ran before a restart that another process made than before the present one.
 func lostPods(former, present *workload.Workload) bool {
-	ran := former.Record.Trusted && former.Record.Ran == record.AllRan && !former.OwnRecord && !RestartedAt(former).IsZero()
-	return ran && present.Record.Ran != record.AllRan
+	isFormer := former.Record.Trusted && !former.OwnRecord && !RestartedAt(former).IsZero()
+	return isFormer && present.Record.Ran < former.Record.Ran
 }
 
 // MadeRestart names the restart that was the last one of a workload.

@@ -6,6 +6,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 )
@@ -37,6 +38,8 @@ type RollingRestart struct {
 	// BrokenBy is what restarts before this one brought that failed, unless another one has replaced it since. Because of
 	// that, the pods may fail whatever this one brings. Only the last of these causes are kept.
 	BrokenBy []decide.Cause
+	// BrokenRan is how many pods ran before the last of these failed.
+	BrokenRan record.Ran
 	// Unproven is what restarts before this one brought that has neither been proven nor failed, unless another one has replaced it
 	// since. If this one fails, any of it may be at fault.
 	Unproven []gatekeeper.Brought
@@ -61,6 +64,14 @@ func (r *RollingRestart) Continues(before *RollingRestart) {
 		r.Continue(before.Restart)
 		r.Unproven = before.UnprovenAfter(&r.Decision)
 	}
+}
+
+// RanBeforeFailure returns how many pods ran before the restart that failed, this one or one before it; 0 if that is not known.
+func (r *RollingRestart) RanBeforeFailure() record.Ran {
+	if r.HasFailed {
+		return r.Ran
+	}
+	return r.BrokenRan
 }
 
 // Causes returns all that the restart may prove, or that may be at fault if it fails.

@@ -1,0 +1,204 @@
+package delivery_test
+
+import (
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+)
+
+// Restarts of workloads of which some pods ran, and some were missing.
+
+// lacking is a restart of a Deployment of which so many pods ran, and its first status.
+func lacking(ran record.Ran, rollout workload.Rollout) *story {
+	s := begin(true)
+	s.workload.Ref.Kind, s.workload.Rollout = names.Deployment, rollout
+	s.restart = delivery.Begin(&s.workload, ran, noon)
+	s.look(1)
+	return s
+}
+
+// crash makes pods crash from now on.
+func (s *story) crash(tally delivery.Tally) {
+	s.condition, s.why, s.tally = delivery.Broken, "CrashLoopBackOff", tally
+}
+
+func rollout(wanted, updated, outdated, available int32) workload.Rollout {
+	return workload.Rollout{Wanted: wanted, Updated: updated, Outdated: outdated, Available: available, Observed: true}
+}
+
+func TestARestartOfAWorkloadThatLacksPodsIsJudgedByThoseThatRan(t *testing.T) {
+	for name, test := range map[string]struct {
+		ran     record.Ran
+		rollout workload.Rollout
+		tally   delivery.Tally   // one of which crashes if any is down
+		soon    delivery.Verdict // after the soak time
+		late    delivery.Verdict // at the deadline
+	}{
+		"as many run": {2, rollout(3, 3, 0, 2), delivery.Tally{Broken: 1, Down: 1, Ready: 2}, delivery.Delivered, ""},
+		"more crash":  {2, rollout(3, 2, 1, 2), delivery.Tally{Broken: 2, Down: 2}, delivery.Failed, ""},
+		"more crash though the rollout looks done":       {2, rollout(3, 3, 0, 2), delivery.Tally{Broken: 2, Down: 2, Ready: 1}, delivery.Failed, ""},
+		"others start beside the one that crashed":       {9, rollout(10, 5, 8, 8), delivery.Tally{Broken: 1, Down: 5}, delivery.Rolling, delivery.Failed},
+		"it is the first of all":                         {2, rollout(3, 1, 2, 2), delivery.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Neutral},
+		"it is another one, beside the one that crashed": {2, rollout(3, 1, 3, 2), delivery.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Failed},
+		"another one crashes beside a dead node":         {4, rollout(5, 2, 3, 3), delivery.Tally{Broken: 1, Down: 1, Ready: 1}, delivery.Rolling, delivery.Failed},
+		"as many run beside a dead node":                 {4, rollout(5, 4, 1, 4), delivery.Tally{Ready: 4, Ran: 4}, delivery.Rolling, delivery.Delivered},
+		"as many are ready only now":                     {4, rollout(5, 4, 1, 4), delivery.Tally{Ready: 4}, delivery.Rolling, delivery.Neutral},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := lacking(test.ran, test.rollout)
+			if s.tally = test.tally; s.tally.Down > 0 {
+				s.crash(test.tally)
+			}
+			s.require(t, 31.5, test.soon, "")
+			if test.late != "" {
+				s.require(t, 602, test.late, "")
+			}
+		})
+	}
+}
+
+func TestAPodWithoutANodeHidesNoOthersThatHang(t *testing.T) {
+	s := lacking(2, rollout(3, 3, 0, 0))
+	s.condition, s.why, s.tally = delivery.Blocked, "Unschedulable", delivery.Tally{Down: 2}
+	s.require(t, 17, delivery.Rolling, "")
+	s.require(t, 602, delivery.Failed, "no progress for 10m0s: 2 pods are down, more than were missing before")
+}
+
+func TestTheOwnDeadlineCountsBesideAPodThatAlwaysCrashes(t *testing.T) {
+	s := lacking(9, rollout(10, 2, 8, 8))
+	s.workload.Rollout.Deadline = 3600
+	s.crash(delivery.Tally{Broken: 1, Down: 2})
+	s.require(t, 602, delivery.Rolling, "")
+}
+
+func TestTheEvictedPodThatWasUnreadyBeforeIsNoFailure(t *testing.T) {
+	status := rollout(3, 3, 0, 2)
+	s := &story{workload: *evicting(delivery.Evicting(evicting(status), 3))}
+	s.restart = delivery.Begin(&s.workload, status.Ran(), noon)
+	s.look(1)
+	s.workload.Rollout = delivery.Evicting(evicting(status), 2) // it went first
+	s.look(5)
+	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	s.require(t, 60, delivery.Rolling, "")
+	s.require(t, 606, delivery.Neutral, "")
+}
+
+// An unrelated node goes.
+func TestThePodThatCrashedBeforeMayCrashThoughFewerAreWanted(t *testing.T) {
+	s := lacking(49, rollout(50, 2, 48, 49))
+	s.crash(delivery.Tally{Broken: 1, Down: 1, Ready: 10})
+	s.workload.Rollout = rollout(49, 11, 38, 48)
+	s.require(t, 120, delivery.Rolling, "")
+	s.require(t, 136, delivery.Rolling, "")
+	s.workload.Rollout, s.tally = rollout(49, 49, 0, 48), delivery.Tally{Broken: 1, Down: 1, Ready: 48}
+	s.require(t, 140, delivery.Rolling, "")
+	s.require(t, 171, delivery.Delivered, "")
+}
+
+func TestNewPodsMustRunForTheSoakThoughAsManyEarlierOnesDo(t *testing.T) {
+	for name, after := range map[string]workload.Rollout{"an earlier one is left": rollout(2, 1, 1, 2), "none is left": rollout(2, 2, 0, 1)} {
+		t.Run(name, func(t *testing.T) {
+			s := lacking(1, rollout(2, 1, 1, 1)) // the earlier one
+			if s.restart.IsWhole() {
+				t.Error("its place is free, and later waves begin")
+			}
+			s.condition, s.why, s.tally = delivery.Hanging, "it starts", delivery.Tally{Down: 1}
+			s.require(t, 31, delivery.Rolling, "")
+			s.workload.Rollout, s.condition, s.tally = after, delivery.Fine, delivery.Tally{Ready: 1}
+			s.require(t, 40, delivery.Rolling, "")
+		})
+	}
+}
+
+func TestAFailureOfAWorkloadThatLacksPodsEndsWhenAsManyRun(t *testing.T) {
+	for name, test := range map[string]struct {
+		then  workload.Rollout
+		tally delivery.Tally
+		want  delivery.Verdict
+	}{
+		"as many run":               {rollout(3, 3, 0, 1), delivery.Tally{Ready: 1}, delivery.Delivered},
+		"they crash in turns":       {rollout(3, 3, 0, 1), delivery.Tally{Broken: 3, Down: 3}, delivery.Rolling},
+		"an earlier one runs still": {rollout(3, 2, 1, 1), delivery.Tally{Down: 2}, delivery.Rolling},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := lacking(1, rollout(3, 3, 0, 1))
+			s.crash(delivery.Tally{Broken: 3, Down: 3})
+			s.require(t, 31.5, delivery.Failed, "")
+			s.restart.Fail(&s.workload)
+			s.workload.Rollout = test.then
+			if got := s.restart.LookAfterFailure(&s.workload, policy, at(100)); got.Verdict != delivery.Rolling {
+				t.Fatalf("at once: %+v", got)
+			}
+			got := s.restart.LookAfterFailure(&s.workload, policy, at(140))
+			if got.Verdict == delivery.AskPods {
+				got = s.restart.LookAtPodsAfterFailure(&s.workload, policy, delivery.Sight{Tally: test.tally}, at(140))
+			}
+			if got.Verdict != test.want {
+				t.Errorf("%+v, want %s", got, test.want)
+			}
+		})
+	}
+}
+
+// partitioned is the rollout of a StatefulSet.
+func partitioned(replicas, partition, updated, available int32) workload.Rollout {
+	return workload.PartsOfStatefulSet(&appsv1.StatefulSet{
+		Spec: appsv1.StatefulSetSpec{Replicas: &replicas, UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
+			Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition},
+		}},
+		Status: appsv1.StatefulSetStatus{Replicas: replicas, UpdatedReplicas: updated, AvailableReplicas: available, CurrentRevision: "a", UpdateRevision: "b"},
+	}).Rollout
+}
+
+func TestPodsBelowAPartitionProveNothing(t *testing.T) {
+	before := partitioned(5, 4, 0, 4) // the only one that restarts was down
+	s := lacking(before.Ran(), partitioned(5, 4, 1, 4))
+	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	if got := s.look(32); got.Verdict == delivery.Delivered {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestThePodsFromAPartitionUpAreEnoughIfOthersRestartThem(t *testing.T) {
+	s := lacking(record.AllRan, partitioned(6, 3, 3, 6))
+	s.workload.Timestamp = at(20).Format(time.RFC3339Nano)
+	s.require(t, 20, delivery.Rolling, "")
+	s.tally = delivery.Tally{Ready: 3, Ran: 3}
+	s.require(t, 60, delivery.Delivered, "")
+}
+
+// Each pod takes four minutes until it is ready.
+func TestALoweredPartitionIsNoStall(t *testing.T) {
+	s := lacking(record.AllRan, partitioned(6, 3, 0, 6))
+	s.workload.Rollout = partitioned(6, 3, 3, 6)
+	s.require(t, 720, delivery.Rolling, "")
+	s.condition, s.why = delivery.Hanging, "it has started and is not ready"
+	for i := range int32(3) {
+		s.workload.Rollout, s.tally = partitioned(6, 0, 4+i, 5), delivery.Tally{Ready: 3 + i, Down: 1}
+		for seconds := 730 + 240*float64(i); seconds < 970+240*float64(i); seconds += 15 {
+			s.require(t, seconds, delivery.Rolling, "")
+		}
+	}
+}
+
+func TestAPodThatLeavesDoesNotKeepTheSlotForEver(t *testing.T) {
+	s := lacking(record.AllRan, rollout(3, 2, 1, 1))
+	s.isLeaving = true
+	for hours := 1; s.look(float64(hours)*3600).Again > 0; hours++ {
+		if hours > 10 {
+			t.Fatal("it is still followed")
+		}
+	}
+}
+
+func TestTheHealthyPathCountsNoPods(t *testing.T) {
+	if s := lacking(record.AllRan, rollout(3, 1, 2, 3)); s.restart.Traces(policy, nil).Counts {
+		t.Error("it needs another list")
+	}
+}

@@ -1,0 +1,59 @@
+package follow_test
+
+import (
+	"io"
+	"net/http"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/controller/follow"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/tracker"
+)
+
+func idleDeliveries(t *testing.T) *follow.Deliveries {
+	return deliveriesOf(t, func(*http.Request) (*http.Response, error) {
+		return objecttest.Respond(http.StatusOK, &appsv1.ReplicaSetList{})
+	}, io.Discard)
+}
+
+// 2 of 3 pods ran. The restart for a failed; one for b followed, and now a is reverted.
+func TestARevertIsJudgedByThePodsThatRanBeforeTheFailure(t *testing.T) {
+	of := func(name string) decide.Decision {
+		return decide.Decision{Outcome: decide.Restart, Causes: []decide.Cause{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "default", Name: name}, Keys: []string{"k"}, Moments: []names.Sequence{1}}}}
+	}
+	a, b, revert := of("a"), of("b"), of("a")
+	d := idleDeliveries(t)
+	w := &workload.Workload{Object: workload.Object{Ref: webRef, Rollout: workload.Rollout{Wanted: 3, Updated: 3, Observed: true}}}
+	failed := &tracker.RollingRestart{Restart: &delivery.Restart{Ran: 2}, HasFailed: true, Decision: a}
+	next := &tracker.RollingRestart{Restart: &delivery.Restart{}, Decision: b, BrokenBy: failed.BrokenAfter(&b), BrokenRan: failed.RanBeforeFailure()}
+	for name, restart := range map[string]*tracker.RollingRestart{"at once": failed, "after another restart": next} {
+		d.Table.Update(webRef, func(row *tracker.Row) { row.Rolling = restart })
+		if got := d.RanAfter(w, &revert); got != 2 {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+}
+
+func TestTheNextRestartBesideADeadNodeIsJudgedAsTheLastOne(t *testing.T) {
+	d := idleDeliveries(t)
+	w := &workload.Workload{Object: workload.Object{Ref: webRef, Rollout: workload.Rollout{Wanted: 5, Updated: 4, Outdated: 1, Available: 4, Observed: true}}}
+	w.Record.Trusted, w.Record.Ran = true, 4
+	if got := d.RanAfter(w, &decide.Decision{Outcome: decide.Restart}); got != 4 {
+		t.Errorf("%d pods ran, want 4", got)
+	}
+	w.Rollout.Outdated, w.Rollout.Updated = 3, 2 // by a release
+	if got := d.RanAfter(w, &decide.Decision{Outcome: decide.Restart}); got != 0 {
+		t.Errorf("%d pods ran, but they are being replaced", got)
+	}
+	w.Record.Ran = record.AllRan
+	if got := d.RanAfter(w, &decide.Decision{Outcome: decide.Restart}); got != 0 {
+		t.Errorf("%d pods ran, but all did before the last restart", got)
+	}
+}
