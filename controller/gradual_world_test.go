@@ -22,6 +22,18 @@ import (
 func gradual(t testing.TB, listed ...string) *world {
 	t.Helper()
 	w := newWorld(t)
+	w.beGradual()
+	w.leads()
+	w.edited("a/c", "1")
+	for _, name := range listed {
+		w.runs(name, nil, "c")
+	}
+	settle(w)
+	return w
+}
+
+// beGradual makes the controller restart gradually.
+func (w *world) beGradual() {
 	c := w.controller
 	c.intake.Grace, c.restarter.Grace, c.restarter.BackoffLimit = time.Millisecond, time.Millisecond, 0
 	c.deliveries.Policy = delivery.Policy{Soak: 30 * time.Second, Deadline: 10 * time.Minute}
@@ -30,15 +42,6 @@ func gradual(t testing.TB, listed ...string) *world {
 	c.gate.KnowsWorkloads = func(string) bool { return true }
 	c.gate.KnowsWhatExists = func(names.ConfigKind, string) bool { return true }
 	c.halts.KnowsConfigs = func(string) bool { return true }
-	c.beginToLead()
-	c.gate.SetHaltsTried()
-	c.gate.SetHaltsKnown(true)
-	w.edited("a/c", "1")
-	for _, name := range listed {
-		w.runs(name, nil, "c")
-	}
-	settle(w)
-	return w
 }
 
 // tick tells the gate that so much time has passed.

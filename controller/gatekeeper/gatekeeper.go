@@ -281,6 +281,7 @@ func (g *Gatekeeper) IsBeginning(ref names.WorkloadRef) bool {
 
 // Resumed notes a restart that another process began.
 func (g *Gatekeeper) Resumed(r *gate.Request, now time.Time) {
+	r.Continues = g.presentExposures(r.Workload)
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
 	g.Ledger.BeginFormer(r, now)

@@ -133,8 +133,10 @@ func (r *Restarter) shows(ref names.WorkloadRef, written time.Time) bool {
 func (r *Restarter) restartedForAfter(w *workload.Workload, decision *decide.Decision) []record.Restarted {
 	switch {
 	case decision.Outcome == decide.Restart && w.Method() == policy.ByTemplate: // of an eviction, it says what the pods lack that are left
-		with := *decision
-		with.Include(&decide.Decision{Causes: r.Deliveries.UnprovenAfter(w.Ref, decision)})
+		with, unproven := *decision, decide.Decision{Causes: r.Deliveries.UnprovenAfter(w.Ref, decision)}
+		if with.Include(&unproven); len(with.Causes) == 0 { // others have undone what brought it
+			with = unproven
+		}
 		return with.RestartedFor()
 	case decision.Outcome == decide.Restart:
 		return decision.RestartedFor()
