@@ -100,6 +100,7 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 }
 
 func (d *Deliveries) follow(w *workload.Workload, restart *tracker.RollingRestart) {
+	d.show(w.Ref)
 	d.Table.Update(w.Ref, func(row *tracker.Row) { row.Rolling = restart })
 	d.Queue.Add(w.Ref, struct{}{})
 }
@@ -120,7 +121,22 @@ func (d *Deliveries) Forget(ref names.WorkloadRef) {
 // Ended lets the gate know that a restart is not followed any more, and until when its workload is exposed. There may be none.
 func (d *Deliveries) Ended(ref names.WorkloadRef, restart *tracker.RollingRestart) {
 	if restart != nil {
+		d.hide(ref, restart)
 		d.Gate.Ended(ref, restart.ID, restart.ExposedUntil(d.Policy))
+	}
+}
+
+// hide keeps what a workload is exposed to for the next leader, to whom it does not show that.
+func (d *Deliveries) hide(ref names.WorkloadRef, restart *tracker.RollingRestart) {
+	if !restart.HasFailed && d.Gate.Hide(ref, slices.Concat(restart.Brought, restart.Unproven), restart.ExposedUntil(d.Policy)) {
+		d.Halted.Note()
+	}
+}
+
+// show notes that a workload shows what it is exposed to, or is not exposed any more.
+func (d *Deliveries) show(ref names.WorkloadRef) {
+	if d.Gate.Show(ref) {
+		d.Halted.Note()
 	}
 }
 
@@ -240,6 +256,13 @@ func (d *Deliveries) judgeAndExplain(ctx context.Context, restart *tracker.Rolli
 func (d *Deliveries) goOn(ref names.WorkloadRef, restart *tracker.RollingRestart, wasAway bool, judgement delivery.Judgement) (again time.Duration) {
 	if wasAway && !restart.IsAway {
 		d.Gate.Seen(ref, restart.ID)
+	}
+	switch {
+	case restart.IsAway:
+	case restart.HasOthers:
+		d.hide(ref, restart)
+	case wasAway:
+		d.show(ref)
 	}
 	switch now := time.Now(); {
 	case restart.IsAway:

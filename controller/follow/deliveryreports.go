@@ -32,6 +32,7 @@ func (d *Deliveries) report(w *workload.Workload, restart *tracker.RollingRestar
 		return
 	}
 	if judgement.Verdict == delivery.Delivered {
+		d.show(w.Ref)
 		d.Gate.Delivered(w.Ref, restart.ID)
 	} else {
 		d.Ended(w.Ref, restart)
@@ -61,6 +62,7 @@ func (d *Deliveries) report(w *workload.Workload, restart *tracker.RollingRestar
 }
 
 func (d *Deliveries) fail(w *workload.Workload, restart *tracker.RollingRestart, judgement delivery.Judgement, took time.Duration) {
+	d.show(w.Ref)
 	d.NoteFailed(w.Ref)
 	reason, evidence := judgement.Reason, evidenceOf(&judgement.Seen)
 	d.Metrics.Failed.WithLabelValues(string(w.Ref.Kind)).Inc()

@@ -127,6 +127,8 @@ type Entries struct {
 	Hold string
 	// Halts are those of all entries that can be read, in no order.
 	Halts []Halt
+	// Hidden is what workloads are exposed to and do not show any more.
+	Hidden []Hidden
 	// Unread says why other entries cannot be read, by their names. They have no effect.
 	Unread map[string]string
 }
@@ -137,6 +139,13 @@ func ReadEntries(data map[string]string) Entries {
 	for name, text := range data {
 		if name == HoldEntry {
 			entries.Hold = policy.ReasonOf(text)
+			continue
+		}
+		if isHiddenEntry(name) {
+			hidden, err := parseHidden(text)
+			if entries.Hidden = append(entries.Hidden, hidden...); err != nil {
+				entries.Unread[name] = err.Error()
+			}
 			continue
 		}
 		records, err := ParseHaltRecords(text)

@@ -10,4 +10,5 @@
 //     template that failed.
 //   - A resumed halt is kept, because it forgives failures of restarts from before. A halt that is lost costs one more
 //     broken workload.
+//   - What a workload is exposed to and does not show any more is kept for the next leader; see [Gatekeeper.Hide].
 package gatekeeper

@@ -73,6 +73,7 @@ type Gatekeeper struct {
 	unreadSince time.Time
 	// UsesWaves holds the namespaces in which workloads have waves of their own.
 	UsesWaves map[string]struct{}
+	hidden    hidden
 	// whyOver says why the last halt of a config is over, of at most MaxReports configs.
 	whyOver map[names.ConfigRef]string
 }
@@ -93,12 +94,14 @@ func (g *Gatekeeper) Reset() {
 	g.Began = time.Now()
 	g.everything, g.hasTried, g.knowsHalts, g.hasReadHalts = "", false, false, false
 	g.unread, g.unreadSince = nil, time.Time{}
+	g.hidden = newHidden()
 	clear(g.UsesWaves)
 	clear(g.whyOver)
 }
 
 // Ask asks whether a restart may begin.
 func (g *Gatekeeper) Ask(r *gate.Request, now time.Time) gate.Answer {
+	g.exposeFormer(r, now)
 	answer, uncounted := g.askOnce(r, now)
 	if !uncounted {
 		return answer

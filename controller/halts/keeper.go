@@ -279,6 +279,11 @@ func (k *Keeper) TakeIn(data map[string]string) (areUnreadNews bool) {
 			k.Gate.Restore(h)
 		}
 	}
+	for _, h := range entries.Hidden {
+		if !k.hasTakenIn && k.Watches(h.Workload.Namespace) {
+			k.Gate.RestoreHidden(h, time.Now())
+		}
+	}
 	for id, entry := range k.written {
 		_, isPresent := present[id]
 		if _, isUnread := entries.Unread[entry]; !isPresent && !isUnread { // which says nothing about what a person wants
@@ -308,6 +313,13 @@ func (k *Keeper) WriteTo(data, written map[string]string) (hasChanged bool) {
 		entries[name] = string(text)
 		for i := range records {
 			written[records[i].ID] = name
+		}
+	}
+	for namespace, all := range k.Gate.Hidden(time.Now()) {
+		text, err := gate.HiddenText(all)
+		if name := gate.HiddenEntry(namespace); err == nil && room-len(name)-len(text) >= 0 {
+			room -= len(name) + len(text)
+			entries[name] = text
 		}
 	}
 	unread := gate.ReadEntries(data).Unread
