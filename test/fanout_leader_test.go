@@ -1,7 +1,13 @@
 package test
 
 import (
+	"context"
+	"fmt"
+	"strings"
 	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/test/harness"
 )
@@ -63,6 +69,27 @@ func (s *scene) requireSlowStartThrough(changeLeader func()) {
 	s.awaitMetric("undelivered_restarts", nil, 0)
 	s.settle()
 	r.requireOneRestartEach()
+}
+
+func TestANewLeaderKnowsWhoIsExposedAndDoesNotShowIt(t *testing.T) {
+	s := newSceneApart(t)
+	r := s.runReaders(4)
+	b := s.badFor()
+	b.set(true, set("used", "bad"))
+	canary := r.awaitRestarted(1)[0]
+	s.patch(canary, `{"metadata":{"annotations":{"com.xing.deployment-restart":null}}}`)
+	s.eventually("what it is exposed to is kept", func(ctx context.Context) error {
+		halts, err := s.client.CoreV1().ConfigMaps(s.installation.Namespace).Get(ctx, haltsConfigMap, metav1.GetOptions{})
+		if err == nil && !strings.Contains(halts.Data["exposed."+s.namespace+".workloads"], canary.name) {
+			err = fmt.Errorf("there is only %v", halts.Data)
+		}
+		return err
+	})
+	s.replaceLeader()
+	b.requireOne(20 * time.Second)
+	s.patch(canary, `{"metadata":{"annotations":{"com.xing.deployment-restart":"enabled"}}}`)
+	b.requireOne(10 * time.Second)
+	s.awaitHalted(3)
 }
 
 func TestANewLeaderKeepsTheOrderOfWaves(t *testing.T) {

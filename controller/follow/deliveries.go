@@ -216,7 +216,11 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 	}
 	restart := before.Copy()
 	restart.Held = held
-	judgement, err := d.judgeAndExplain(ctx, restart, w)
+	judgement, err := d.judgeAndExplain(ctx, restart, w, func() {
+		if shown := restart.Copy(); d.replace(ref, before, shown) {
+			before = shown
+		}
+	})
 	d.replace(ref, before, restart) // only now, because others may read it
 	if err != nil {
 		if ctx.Err() == nil {
@@ -238,8 +242,8 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 }
 
 // judgeAndExplain judges a restart, and changes it as that shows.
-func (d *Deliveries) judgeAndExplain(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
-	judgement, err := d.judge(ctx, restart, w)
+func (d *Deliveries) judgeAndExplain(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, show func()) (delivery.Judgement, error) {
+	judgement, err := d.judge(ctx, restart, w, show)
 	switch {
 	case err != nil:
 	case judgement.Again > 0:
@@ -291,14 +295,14 @@ func (d *Deliveries) KnowsEnough(restart *tracker.RollingRestart) bool {
 
 // judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
 // again, only the status can end it, by showing that all pods run.
-func (d *Deliveries) judge(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+func (d *Deliveries) judge(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, show func()) (delivery.Judgement, error) {
 	if w.Rollout.ByPods {
-		return d.judgeByPods(ctx, restart, w)
+		return d.judgeByPods(ctx, restart, w, show)
 	}
-	return d.judgeByStatus(ctx, restart, w)
+	return d.judgeByStatus(ctx, restart, w, show)
 }
 
-func (d *Deliveries) judgeByStatus(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+func (d *Deliveries) judgeByStatus(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, show func()) (delivery.Judgement, error) {
 	look := restart.Look
 	if restart.HasFailed {
 		look = restart.LookAfterFailure
@@ -307,6 +311,7 @@ func (d *Deliveries) judgeByStatus(ctx context.Context, restart *tracker.Rolling
 	if judgement.Verdict != delivery.AskPods {
 		return judgement, nil
 	}
+	show() // the next restart may begin while the pods are read, and goes on with what the status has shown
 	seen, err := d.sight(ctx, restart, w)
 	if err != nil && (ctx.Err() != nil || d.Queue.Failures(w.Ref) < failures.PassingFailures) {
 		return delivery.Judgement{}, err
@@ -370,7 +375,7 @@ const measureAgain = 15 * time.Second
 
 // judgeByPods is for workloads whose status does not show how a rollout goes, so it counts their pods each time. The
 // status may change at any moment, so counting takes a part of the time only; see [ListingShare].
-func (d *Deliveries) judgeByPods(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Judgement, error) {
+func (d *Deliveries) judgeByPods(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, show func()) (delivery.Judgement, error) {
 	began := time.Now()
 	defer func() { restart.NotBefore = time.Now().Add(ListingShare * time.Since(began)) }()
 	measured, err := d.Pods.Measured(ctx, w)
@@ -381,7 +386,7 @@ func (d *Deliveries) judgeByPods(ctx context.Context, restart *tracker.RollingRe
 		d.Log.Warn("cannot read the pods of a workload that restarts, which nothing else shows", "workload", w.Ref, "error", err)
 		return delivery.Judgement{Verdict: delivery.Neutral, Reason: "its pods cannot be read"}, nil
 	}
-	judgement, err := d.judgeByStatus(ctx, restart, measured)
+	judgement, err := d.judgeByStatus(ctx, restart, measured, show)
 	if judgement.Again > 0 {
 		judgement.Again = min(judgement.Again, measureAgain)
 	}

@@ -2,6 +2,7 @@ package tracker
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -25,8 +26,20 @@ func filled() *Table {
 	t.NoteProblem(objecttest.Web, IdleProblem, "it wants no pods")
 	t.NoteRevert(objecttest.Web, &record.Revert{})
 	t.NoteDryRun(objecttest.Web, nil)
-	t.NoteRewritten(objecttest.Web, policy.Spacing{}, now)
+	t.NoteRewritten(objecttest.Web, policy.Spacing{Grace: time.Second, Limit: time.Hour}, now)
 	return t
+}
+
+func TestARowIsEmptyOnlyIfNothingIsKnown(t *testing.T) {
+	row := filled().Of(objecttest.Web)
+	for i := range reflect.TypeFor[Row]().NumField() {
+		var only Row
+		of := reflect.ValueOf(&only).Elem().Field(i)
+		of.Set(reflect.ValueOf(row).Field(i))
+		if name := reflect.TypeFor[Row]().Field(i).Name; of.IsZero() || only.isEmpty() {
+			t.Errorf("%s: %+v", name, of)
+		}
+	}
 }
 
 func TestForgettingAWorkloadIsOneStep(t *testing.T) {

@@ -84,7 +84,7 @@ func haltsIn(object *corev1.ConfigMap, now time.Time) (halts []keptHalt, err err
 	for name, entry := range object.Data {
 		kind, rest, _ := strings.Cut(name, ".")
 		namespace, configName, isConfig := strings.Cut(rest, ".")
-		if !isConfig || !strings.HasPrefix(namespace, "soak-") {
+		if !isConfig || !strings.HasPrefix(namespace, "soak-") || kind == "exposed" { // which is for the next leader
 			continue
 		}
 		var kept []struct {

@@ -13,7 +13,8 @@ import (
 
 func TestHaltsAreReadAsTheControllersKeepThem(t *testing.T) {
 	object := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{ResourceVersion: "7"}, Data: map[string]string{
-		"hold": "not a halt",
+		"hold":                     "not a halt",
+		"exposed.soak-1.workloads": "[{}]",
 		"secret.soak-1.config-4": `[{"id":"k3v7x2ab","config":"secret/soak-1/config-4","keys":["a"],"content":"4d2877b176f6a31c",` +
 			`"failed":["statefulset/soak-1/app-2"],"since":"2026-01-20T19:46:46Z","resumed":"2026-01-20T19:47:46Z","gone":true}]`,
 	}}
