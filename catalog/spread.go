@@ -29,7 +29,7 @@ func (l *Lookup) Running(config names.ConfigRef, moment names.Sequence) (running
 	}
 	edited := newSpread(present, moment, key, &l.wholes)
 	for _, w := range readers {
-		hasFailed := w.LacksPods() && w.Record.Trusted && edited.isRestarted(w)
+		hasFailed := !w.IsProof() && w.LacksPods() && w.Record.Trusted && edited.isRestarted(w)
 		switch {
 		case !w.IsProof() && !hasFailed, w.Ignores(present), !edited.hasReached(w):
 		case hasFailed:

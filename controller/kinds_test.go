@@ -117,6 +117,23 @@ func TestAHoldSaysWhatKeepsAPatchFromRestarting(t *testing.T) {
 	}
 }
 
+// Below a partition, evicted pods come back from the earlier template.
+func TestARestartByEvictionReplacesAllPodsOfAStatefulSetWithAPartition(t *testing.T) {
+	for partition, awaits := range map[int32]bool{0: false, 2: true, 3: true} {
+		s := &appsv1.StatefulSet{
+			Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
+				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition},
+			}},
+			Status: appsv1.StatefulSetStatus{Replicas: 3, UpdatedReplicas: 3 - partition, AvailableReplicas: 3, CurrentRevision: "a", UpdateRevision: "b"},
+		}
+		s.Annotations = map[string]string{annotation.EnabledAnnotation: annotation.Enabled, annotation.MethodAnnotation: "evict"}
+		w := controllertest.WorkloadOf(t, s)
+		if w.Rollout.Wanted != 3 || w.AwaitsRollout() != awaits {
+			t.Errorf("partition %d: %d pods, awaits its rollout: %t", partition, w.Rollout.Wanted, w.AwaitsRollout())
+		}
+	}
+}
+
 func TestOfAStatefulSetWithAPartitionThePodsFromItUpRestart(t *testing.T) {
 	for updated, wantOutdated := range map[int32]int32{0: 3, 1: 2, 3: 0, 5: 0} {
 		w := controllertest.WorkloadOf(t, &appsv1.StatefulSet{

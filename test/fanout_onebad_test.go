@@ -231,7 +231,9 @@ func TestReadersThatLackAPodAreExposedOneAfterTheOther(t *testing.T) {
 	s.make(settings, set("used", "v1"))
 	var all []workload
 	for _, name := range []string{"a", "b", "c", "d"} {
-		all = append(all, s.run(name, podOf(envFrom(settings)), func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(3)) }))
+		all = append(all, s.run(name, podOf(envFrom(settings)), func(d *appsv1.Deployment) {
+			d.Spec.Replicas, d.Spec.ProgressDeadlineSeconds = new(int32(3)), new(int32(20))
+		}))
 	}
 	r := s.readersOf(all...)
 	b := s.badFor()

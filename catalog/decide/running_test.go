@@ -249,3 +249,17 @@ func BenchmarkRunningAmong10000Readers(b *testing.B) {
 		})
 	}
 }
+
+func TestADeliveredWorkloadThatLacksPodsAsBeforeRunsWithTheContent(t *testing.T) {
+	edited := objecttest.ConfigMap("web", objecttest.Data{"a": "1"})
+	edited.ManagedFields = []metav1.ManagedFieldsEntry{objecttest.Owns("kubectl", objecttest.NoonPlus(20), "f:data/f:a")}
+	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
+	s.listed(edited)
+	s.caughtUp(30, func(w *workload.Workload) {
+		w.Record.Ran = record.AllBut(1)
+		w.Rollout = workload.Rollout{Wanted: 3, Updated: 3, Available: 2, Observed: true}
+	}, "web")
+	if running, failed := s.catalog.Running(objecttest.ConfigMapRef("web"), 0); len(running) != 1 || len(failed) != 0 {
+		t.Errorf("running %v, failed %v", running, failed)
+	}
+}

@@ -41,9 +41,10 @@ type identity struct {
 
 // restart is how the last restart began.
 type restart struct {
-	// WasWhole means that all pods ran before the last restart; see [workload.Rollout.IsWhole]. Ran is how many did otherwise.
-	WasWhole bool `json:"wasWhole,omitempty"`
-	Ran      Ran  `json:"ran,omitempty"`
+	// WasWhole means that all pods ran before the last restart; see [workload.Rollout.IsWhole]. Missing is how many did not if others
+	// did.
+	WasWhole bool  `json:"wasWhole,omitempty"`
+	Missing  int32 `json:"missing,omitempty"`
 	// For is what the last restart was for; see [encodeRestarted].
 	For json.RawMessage `json:"for,omitempty"`
 }
@@ -53,15 +54,18 @@ func (r Ran) restart(restarted json.RawMessage) restart {
 	if r == AllRan {
 		return restart{WasWhole: true, For: restarted}
 	}
-	return restart{Ran: r, For: restarted}
+	return restart{Missing: r.Missing(), For: restarted}
 }
 
 // ran returns how many pods ran before the last restart.
 func (r *restart) ran() Ran {
-	if r.WasWhole {
+	switch {
+	case r.WasWhole:
 		return AllRan
+	case r.Missing > 0:
+		return AllBut(r.Missing)
 	}
-	return r.Ran
+	return 0
 }
 
 // longestKeyID is the maximum length of the id of a key. Ours are shorter.

@@ -38,20 +38,26 @@ type LastRestart struct {
 	Ran Ran
 }
 
-// Ran is how many pods of a workload ran before a restart, by which the restart is judged. It is 0 if that is not known, such as
-// while the pods were being replaced.
+// Ran says how many pods of a workload ran before a restart, by which the restart is judged: all but those that were missing. It is
+// 0 if that is not known, or none ran; otherwise, the more ran, the greater it is.
 type Ran uint16
 
-// AllRan means that all pods ran, however many are wanted later.
+// AllRan means that none was missing.
 const AllRan Ran = math.MaxUint16
 
-// Of returns how many of the wanted pods must run again.
-func (r Ran) Of(wanted int32) int32 {
-	if r == 0 || r == AllRan {
-		return wanted
+// AllBut returns that so many pods were missing.
+func AllBut(missing int32) Ran { return AllRan - Ran(max(0, min(missing, math.MaxUint16-1))) } //nolint:gosec // it fits
+
+// Missing returns how many pods may be missing again.
+func (r Ran) Missing() int32 {
+	if r == 0 {
+		return 0
 	}
-	return min(int32(r), wanted)
+	return int32(AllRan - r)
 }
+
+// Of returns how many of the wanted pods must run again.
+func (r Ran) Of(wanted int32) int32 { return max(min(1, wanted), wanted-r.Missing()) }
 
 // maxRestarted is how many bytes the record of what a restart was for may take with its keys;
 // beyond that, it leaves them out. Each of at most [names.MaxNamed] configs may have a name of

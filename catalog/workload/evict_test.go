@@ -4,9 +4,6 @@ import (
 	"strings"
 	"testing"
 
-	appsv1 "k8s.io/api/apps/v1"
-
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/record"
@@ -47,23 +44,6 @@ func TestAWorkloadThatRestartsItselfIsHeldWhileItsControllerDoesNothing(t *testi
 		w.Policy = nil
 		if w.RestartsItself() || w.MethodHold(false) != "" || w.ScheduledRestart(objecttest.Noon) != "" {
 			t.Errorf("%d: without the method, it does not restart by its template", own)
-		}
-	}
-}
-
-// Below a partition, evicted pods come back from the earlier template, and nobody would count their failures.
-func TestATemplateThatIsNotRolledOutBelowAPartitionHoldsEvictions(t *testing.T) {
-	for _, partition := range []int32{2, 3} {
-		parts := PartsOfStatefulSet(&appsv1.StatefulSet{
-			Spec: appsv1.StatefulSetSpec{Replicas: new(int32(3)), UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
-				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: &partition},
-			}},
-			Status: appsv1.StatefulSetStatus{Replicas: 3, UpdatedReplicas: 3 - partition, AvailableReplicas: 3, CurrentRevision: "a", UpdateRevision: "b"},
-		})
-		w := Workload{Object: Object{Ref: names.WorkloadRef{Kind: names.StatefulSet}, Hold: parts.Hold, Rollout: parts.Rollout, Policy: &policy.WorkloadPolicy{Method: policy.ByEviction}}}
-		w.keepTemplate()
-		if w.MethodHold(true) == "" {
-			t.Errorf("partition %d: evictions are not held", partition)
 		}
 	}
 }

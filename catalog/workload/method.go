@@ -40,14 +40,12 @@ func (o *Object) MethodHold(canEvict bool) string {
 
 // AwaitsRollout reports whether the workload's owner has yet to roll out its present pod template, so that an
 // evicted pod would come back from that template. It is false for workloads that do not restart by eviction. A workload
-// that restarts by its own controller waits only while that does nothing: it replaces each pod by one of the same template. Below a
-// partition, evicted pods come back from the earlier one.
+// that restarts by its own controller waits only while that does nothing: it replaces each pod by one of the same template.
 func (o *Object) AwaitsRollout() bool {
 	if o.RestartsItself() {
 		return o.Rollout.OwnRestart == ReplacesNothing
 	}
-	isParked := o.Ref.Kind == names.StatefulSet && o.TemplateHold != OnDelete && !o.Rollout.Completed
-	return o.TemplateHold != NoHold && (isParked || !o.Rollout.Observed || o.Rollout.Outdated > 0)
+	return o.TemplateHold != NoHold && (!o.Rollout.Observed || o.Rollout.Outdated > 0)
 }
 
 // keepTemplate notes that the pod template is left alone. Whatever keeps a workload from rolling out another template

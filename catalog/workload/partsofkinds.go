@@ -23,10 +23,12 @@ type Parts struct {
 	// Replacement is [ReplacementTime] if the deadline of the Rollout does not contain it: a Deployment need not wait
 	// until a pod has terminated, but a restart by eviction does.
 	Replacement int32
-	// Idle, Hold and Rollout are those of the [Workload].
+	// Idle, Hold and Rollout are those of the [Workload]. AllPods is the Rollout of a restart that replaces more pods, by eviction; nil
+	// if that is the same.
 	Idle    bool
 	Hold    Hold
 	Rollout Rollout
+	AllPods *Rollout
 	// RestartAt is when the spec asks the workload's own controller to replace its pods, zero if it does not.
 	RestartAt time.Time
 	// Understood is what [dialect.Understand] adds.
@@ -88,13 +90,14 @@ func PartsOfDeployment(d *appsv1.Deployment) Parts {
 func PartsOfStatefulSet(s *appsv1.StatefulSet) Parts {
 	parts := newParts(&s.ObjectMeta, s.Spec.Selector, &s.Spec.Template, rolloutOfStatefulSet(s))
 	parts.Idle = parts.Rollout.Wanted == 0
+	all := parts.Rollout
 	switch kept, isAll := partition(s); {
 	case s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType:
 		parts.Hold = OnDelete
 	case isAll:
 		parts.Hold = Partitioned
 	case kept > 0:
-		parts.Hold = PartlyPartitioned
+		parts.Hold, parts.AllPods, parts.Rollout = PartlyPartitioned, &all, all.without(kept)
 	}
 	return parts
 }

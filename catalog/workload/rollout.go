@@ -1,8 +1,6 @@
 package workload
 
 import (
-	"math"
-
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 
@@ -61,10 +59,10 @@ func (r Rollout) Ran() record.Ran {
 	switch {
 	case r.IsWhole():
 		return record.AllRan
-	case !r.Observed || r.Outdated > 0: // another template may break the pods
+	case !r.Observed || r.Outdated > 0 || r.Available <= 0: // another template may break the pods
 		return 0
 	}
-	return record.Ran(max(0, min(r.Available, r.Wanted, math.MaxUint16-1)))
+	return record.AllBut(r.Wanted - r.Available)
 }
 
 // LacksPods reports whether the status of the workload shows that not all pods run that it wants. Pods of an earlier template
@@ -105,17 +103,22 @@ func rolloutOfDeployment(d *appsv1.Deployment) Rollout {
 
 func rolloutOfStatefulSet(s *appsv1.StatefulSet) Rollout {
 	status := &s.Status
-	kept, _ := partition(s)
 	return Rollout{
-		Wanted: wanted(s.Spec.Replicas) - kept, Updated: status.UpdatedReplicas, Outdated: max(0, status.Replicas-status.UpdatedReplicas-kept),
-		Available: max(0, status.AvailableReplicas-kept), Observed: status.ObservedGeneration >= s.Generation,
+		Wanted: wanted(s.Spec.Replicas), Updated: status.UpdatedReplicas, Outdated: status.Replicas - status.UpdatedReplicas,
+		Available: status.AvailableReplicas, Observed: status.ObservedGeneration >= s.Generation,
 		Completed: status.CurrentRevision == status.UpdateRevision,
 		Deadline:  ReplacementTime(s.Spec.MinReadySeconds, &s.Spec.Template),
 	}
 }
 
-// partition returns how many pods of a StatefulSet a restart leaves alone, if there are others, which a [Rollout] is about; and
-// whether it leaves all alone.
+// without returns the rollout of all pods but so many that keep an earlier template.
+func (r Rollout) without(kept int32) Rollout {
+	r.Wanted, r.Outdated, r.Available = r.Wanted-kept, max(0, r.Outdated-kept), max(0, r.Available-kept)
+	return r
+}
+
+// partition returns how many pods of a StatefulSet a restart by its template leaves alone, if there are others, and whether it leaves
+// all alone.
 func partition(s *appsv1.StatefulSet) (kept int32, isAll bool) {
 	rolling := s.Spec.UpdateStrategy.RollingUpdate
 	switch {

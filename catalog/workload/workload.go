@@ -69,6 +69,9 @@ func NewWorkload(kind names.WorkloadKind, parts *Parts) (Workload, error) {
 	}
 	w.keepTemplate()
 	if w.Method() == policy.ByEviction {
+		if parts.AllPods != nil {
+			w.Rollout = *parts.AllPods
+		}
 		w.Rollout.Deadline = max(w.Rollout.Deadline, parts.Replacement)
 	}
 	if fit {

@@ -14,11 +14,11 @@ import (
 
 // Restarts of workloads of which some pods ran, and some were missing.
 
-// lacking is a restart of a Deployment of which so many pods ran, and its first status.
-func lacking(ran record.Ran, rollout workload.Rollout) *story {
+// lacking is a restart of a Deployment of which so many pods were missing, and its first status.
+func lacking(missing int32, rollout workload.Rollout) *story {
 	s := begin(true)
 	s.workload.Ref.Kind, s.workload.Rollout = names.Deployment, rollout
-	s.restart = delivery.Begin(&s.workload, ran, noon)
+	s.restart = delivery.Begin(&s.workload, record.AllBut(missing), noon)
 	s.look(1)
 	return s
 }
@@ -34,24 +34,25 @@ func rollout(wanted, updated, outdated, available int32) workload.Rollout {
 
 func TestARestartOfAWorkloadThatLacksPodsIsJudgedByThoseThatRan(t *testing.T) {
 	for name, test := range map[string]struct {
-		ran     record.Ran
+		missing int32
 		rollout workload.Rollout
 		tally   delivery.Tally   // one of which crashes if any is down
 		soon    delivery.Verdict // after the soak time
 		late    delivery.Verdict // at the deadline
 	}{
-		"as many run": {2, rollout(3, 3, 0, 2), delivery.Tally{Broken: 1, Down: 1, Ready: 2}, delivery.Delivered, ""},
-		"more crash":  {2, rollout(3, 2, 1, 2), delivery.Tally{Broken: 2, Down: 2}, delivery.Failed, ""},
-		"more crash though the rollout looks done":       {2, rollout(3, 3, 0, 2), delivery.Tally{Broken: 2, Down: 2, Ready: 1}, delivery.Failed, ""},
-		"others start beside the one that crashed":       {9, rollout(10, 5, 8, 8), delivery.Tally{Broken: 1, Down: 5}, delivery.Rolling, delivery.Failed},
-		"it is the first of all":                         {2, rollout(3, 1, 2, 2), delivery.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Neutral},
-		"it is another one, beside the one that crashed": {2, rollout(3, 1, 3, 2), delivery.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Failed},
-		"another one crashes beside a dead node":         {4, rollout(5, 2, 3, 3), delivery.Tally{Broken: 1, Down: 1, Ready: 1}, delivery.Rolling, delivery.Failed},
-		"as many run beside a dead node":                 {4, rollout(5, 4, 1, 4), delivery.Tally{Ready: 4, Ran: 4}, delivery.Rolling, delivery.Delivered},
-		"as many are ready only now":                     {4, rollout(5, 4, 1, 4), delivery.Tally{Ready: 4}, delivery.Rolling, delivery.Neutral},
+		"as many run": {1, rollout(3, 3, 0, 2), delivery.Tally{Broken: 1, Down: 1, Ready: 2, Ran: 2}, delivery.Delivered, ""},
+		"more crash":  {1, rollout(3, 2, 1, 2), delivery.Tally{Broken: 2, Down: 2}, delivery.Failed, ""},
+		"more crash though the rollout looks done":       {1, rollout(3, 3, 0, 2), delivery.Tally{Broken: 2, Down: 2, Ready: 1}, delivery.Failed, ""},
+		"others start beside the one that crashed":       {1, rollout(10, 5, 8, 8), delivery.Tally{Broken: 1, Down: 5}, delivery.Rolling, delivery.Failed},
+		"it is the first of all":                         {1, rollout(3, 1, 2, 2), delivery.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Neutral},
+		"it is another one, beside the one that crashed": {1, rollout(3, 1, 3, 2), delivery.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Failed},
+		"another one crashes beside a dead node":         {1, rollout(5, 2, 3, 3), delivery.Tally{Broken: 1, Down: 1, Ready: 1}, delivery.Rolling, delivery.Failed},
+		"as many run only now":                           {1, rollout(3, 3, 0, 2), delivery.Tally{Broken: 1, Down: 1, Ready: 2}, delivery.Rolling, ""},
+		"as many run beside a dead node":                 {1, rollout(5, 4, 1, 4), delivery.Tally{Ready: 4, Ran: 4}, delivery.Rolling, delivery.Delivered},
+		"as many are ready only now":                     {1, rollout(5, 4, 1, 4), delivery.Tally{Ready: 4}, delivery.Rolling, delivery.Neutral},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := lacking(test.ran, test.rollout)
+			s := lacking(test.missing, test.rollout)
 			if s.tally = test.tally; s.tally.Down > 0 {
 				s.crash(test.tally)
 			}
@@ -63,15 +64,51 @@ func TestARestartOfAWorkloadThatLacksPodsIsJudgedByThoseThatRan(t *testing.T) {
 	}
 }
 
+func TestPodsThatAreBackHideNoFailure(t *testing.T) {
+	for name, test := range map[string]struct {
+		missing    int32
+		then       workload.Rollout
+		broken, up int32
+	}{
+		"a drained one":                      {1, rollout(3, 1, 3, 3), 1, 0},
+		"those that an autoscaler has added": {7, rollout(10, 5, 8, 8), 5, 0},
+		"none, but more are wanted":          {1, rollout(60, 11, 49, 49), 11, 0},
+		"none, but ours count as wanted":     {1, rollout(4, 1, 3, 2), 1, 0},
+		"none, and others crash":             {1, rollout(10, 10, 0, 2), 8, 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := lacking(test.missing, rollout(test.then.Wanted, 0, test.then.Wanted, test.then.Wanted-test.missing))
+			s.workload.Rollout = test.then
+			s.crash(delivery.Tally{Broken: test.broken, Down: test.broken, Ready: test.up})
+			for seconds := 5.0; seconds < 700; seconds += 15 {
+				if got := s.look(seconds); got.Verdict == delivery.Failed {
+					return
+				} else if got.Again == 0 {
+					t.Fatalf("after %v s: %+v", seconds, got)
+				}
+			}
+			t.Error("it is still followed")
+		})
+	}
+}
+
+func TestAnotherRestartThatStopsAtTheKnownPodIsNoFailure(t *testing.T) {
+	s := lacking(1, rollout(10, 5, 5, 9))
+	s.workload.Timestamp, s.workload.Rollout = at(20).Format(time.RFC3339Nano), rollout(10, 1, 9, 9)
+	s.crash(delivery.Tally{Broken: 1, Down: 1, Ready: 5, Ran: 5})
+	s.require(t, 21, delivery.Rolling, "")
+	s.require(t, 640, delivery.Neutral, "")
+}
+
 func TestAPodWithoutANodeHidesNoOthersThatHang(t *testing.T) {
-	s := lacking(2, rollout(3, 3, 0, 0))
+	s := lacking(1, rollout(3, 3, 0, 0))
 	s.condition, s.why, s.tally = delivery.Blocked, "Unschedulable", delivery.Tally{Down: 2}
 	s.require(t, 17, delivery.Rolling, "")
 	s.require(t, 602, delivery.Failed, "no progress for 10m0s: 2 pods are down, more than were missing before")
 }
 
 func TestTheOwnDeadlineCountsBesideAPodThatAlwaysCrashes(t *testing.T) {
-	s := lacking(9, rollout(10, 2, 8, 8))
+	s := lacking(1, rollout(10, 2, 8, 8))
 	s.workload.Rollout.Deadline = 3600
 	s.crash(delivery.Tally{Broken: 1, Down: 2})
 	s.require(t, 602, delivery.Rolling, "")
@@ -91,12 +128,12 @@ func TestTheEvictedPodThatWasUnreadyBeforeIsNoFailure(t *testing.T) {
 
 // An unrelated node goes.
 func TestThePodThatCrashedBeforeMayCrashThoughFewerAreWanted(t *testing.T) {
-	s := lacking(49, rollout(50, 2, 48, 49))
+	s := lacking(1, rollout(50, 2, 48, 49))
 	s.crash(delivery.Tally{Broken: 1, Down: 1, Ready: 10})
 	s.workload.Rollout = rollout(49, 11, 38, 48)
 	s.require(t, 120, delivery.Rolling, "")
 	s.require(t, 136, delivery.Rolling, "")
-	s.workload.Rollout, s.tally = rollout(49, 49, 0, 48), delivery.Tally{Broken: 1, Down: 1, Ready: 48}
+	s.workload.Rollout, s.tally = rollout(49, 49, 0, 48), delivery.Tally{Broken: 1, Down: 1, Ready: 48, Ran: 48}
 	s.require(t, 140, delivery.Rolling, "")
 	s.require(t, 171, delivery.Delivered, "")
 }
@@ -122,12 +159,13 @@ func TestAFailureOfAWorkloadThatLacksPodsEndsWhenAsManyRun(t *testing.T) {
 		tally delivery.Tally
 		want  delivery.Verdict
 	}{
-		"as many run":               {rollout(3, 3, 0, 1), delivery.Tally{Ready: 1}, delivery.Delivered},
+		"as many run":               {rollout(3, 3, 0, 1), delivery.Tally{Ready: 1, Ran: 1}, delivery.Delivered},
+		"all run in place":          {rollout(3, 3, 0, 3), delivery.Tally{Broken: 3, Down: 3, Ready: 3, Ran: 3}, delivery.Delivered},
 		"they crash in turns":       {rollout(3, 3, 0, 1), delivery.Tally{Broken: 3, Down: 3}, delivery.Rolling},
 		"an earlier one runs still": {rollout(3, 2, 1, 1), delivery.Tally{Down: 2}, delivery.Rolling},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := lacking(1, rollout(3, 3, 0, 1))
+			s := lacking(2, rollout(3, 3, 0, 1))
 			s.crash(delivery.Tally{Broken: 3, Down: 3})
 			s.require(t, 31.5, delivery.Failed, "")
 			s.restart.Fail(&s.workload)
@@ -157,8 +195,10 @@ func partitioned(replicas, partition, updated, available int32) workload.Rollout
 }
 
 func TestPodsBelowAPartitionProveNothing(t *testing.T) {
-	before := partitioned(5, 4, 0, 4) // the only one that restarts was down
-	s := lacking(before.Ran(), partitioned(5, 4, 1, 4))
+	if ran := partitioned(5, 4, 0, 4).Ran(); ran != 0 { // the only one that restarts was down
+		t.Errorf("%d", ran)
+	}
+	s := lacking(0, partitioned(5, 4, 1, 4))
 	s.crash(delivery.Tally{Broken: 1, Down: 1})
 	if got := s.look(32); got.Verdict == delivery.Delivered {
 		t.Errorf("%+v", got)
@@ -166,7 +206,7 @@ func TestPodsBelowAPartitionProveNothing(t *testing.T) {
 }
 
 func TestThePodsFromAPartitionUpAreEnoughIfOthersRestartThem(t *testing.T) {
-	s := lacking(record.AllRan, partitioned(6, 3, 3, 6))
+	s := lacking(0, partitioned(6, 3, 3, 6))
 	s.workload.Timestamp = at(20).Format(time.RFC3339Nano)
 	s.require(t, 20, delivery.Rolling, "")
 	s.tally = delivery.Tally{Ready: 3, Ran: 3}
@@ -175,7 +215,7 @@ func TestThePodsFromAPartitionUpAreEnoughIfOthersRestartThem(t *testing.T) {
 
 // Each pod takes four minutes until it is ready.
 func TestALoweredPartitionIsNoStall(t *testing.T) {
-	s := lacking(record.AllRan, partitioned(6, 3, 0, 6))
+	s := lacking(0, partitioned(6, 3, 0, 6))
 	s.workload.Rollout = partitioned(6, 3, 3, 6)
 	s.require(t, 720, delivery.Rolling, "")
 	s.condition, s.why = delivery.Hanging, "it has started and is not ready"
@@ -188,7 +228,7 @@ func TestALoweredPartitionIsNoStall(t *testing.T) {
 }
 
 func TestAPodThatLeavesDoesNotKeepTheSlotForEver(t *testing.T) {
-	s := lacking(record.AllRan, rollout(3, 2, 1, 1))
+	s := lacking(0, rollout(3, 2, 1, 1))
 	s.isLeaving = true
 	for hours := 1; s.look(float64(hours)*3600).Again > 0; hours++ {
 		if hours > 10 {
@@ -198,7 +238,7 @@ func TestAPodThatLeavesDoesNotKeepTheSlotForEver(t *testing.T) {
 }
 
 func TestTheHealthyPathCountsNoPods(t *testing.T) {
-	if s := lacking(record.AllRan, rollout(3, 1, 2, 3)); s.restart.Traces(policy, nil).Counts {
+	if s := lacking(0, rollout(3, 1, 2, 3)); s.restart.Traces(policy, nil).Counts {
 		t.Error("it needs another list")
 	}
 }

@@ -67,10 +67,10 @@ type Restart struct {
 	Evict uint32
 	// Held is why no pod may be evicted, whatever the pods do; empty if one may.
 	Held string
-	// Ran is how many pods ran before the restart. If that is 0, its failure says nothing. Otherwise it is delivered when as many run,
-	// and fails if more are down than were missing before.
+	// Ran is how many pods ran before the restart. If that is 0, its failure says nothing. Otherwise it is delivered when all run but
+	// those that were missing, and fails if more are down.
 	Ran     record.Ran
-	missing int32
+	missing int32 // how many may be missing still: some may be back since
 
 	// Since is when the workload was exposed: with this restart, or with one before it that was not judged. HasOthers means that others
 	// have restarted the workload or changed its template since this one, so that only pods which started since then say anything.
@@ -83,6 +83,7 @@ type Restart struct {
 	nextLook   time.Time              // when the pods may be read again at the earliest, if others have changed the workload
 	progressed time.Time              // when the rollout last came further
 	whole      time.Time              // since when the rollout is complete; zero if it is not
+	full       time.Time              // since when all pods run, also those that were missing; zero if they do not
 	wasWhole   bool                   // it was complete once
 	waits      bool                   // for a person or a metric, as its controller says
 	best       progress               // the furthest that the rollout has come
@@ -94,21 +95,17 @@ type Restart struct {
 func Begin(w *workload.Workload, ran record.Ran, at time.Time) *Restart {
 	return &Restart{
 		Timestamp: w.Timestamp, Template: w.Template, Bare: w.Bare, Evict: w.Record.Evict, Ran: ran,
-		Since: at, began: at, progressed: at, pause: firstAsk, missing: w.Rollout.Wanted - ran.Of(w.Rollout.Wanted),
+		Since: at, began: at, progressed: at, pause: firstAsk, missing: ran.Missing(),
 	}
 }
 
-// before returns how many pods must run again: as many as before, but no more than are wanted by now without those that were missing.
+// before returns how many pods must run again.
 func (r *Restart) before(w *workload.Workload) int32 {
-	before := r.Ran.Of(w.Rollout.Wanted)
-	if r.isPartial() {
-		before = max(min(1, before), min(before, w.Rollout.Wanted-r.missing))
-	}
-	return before
+	return record.AllBut(r.missing).Of(w.Rollout.Wanted)
 }
 
-// isPartial reports whether some pods ran before and some were missing, so that some may be down for other reasons.
-func (r *Restart) isPartial() bool { return r.Ran > 0 && r.Ran != record.AllRan }
+// isPartial reports whether pods were missing before, and are not back, so that some may be down for other reasons.
+func (r *Restart) isPartial() bool { return r.missing > 0 }
 
 // RunsAsBefore reports whether as many pods run as before the restart, all of the present template.
 func (r *Restart) RunsAsBefore(w *workload.Workload) bool { return w.Rollout.Runs(r.before(w)) }
@@ -195,7 +192,7 @@ func (r *Restart) noteOthers(w *workload.Workload, now time.Time) (isNews bool) 
 	}
 	isOurs := w.Template == r.Template && w.Record.Trusted && w.Record.WithRestart // which is about to be followed
 	r.Timestamp, r.Template = w.Timestamp, w.Template
-	r.best, r.whole, r.progressed, r.pause = progress{}, time.Time{}, now, firstAsk
+	r.best, r.whole, r.full, r.progressed, r.pause = progress{}, time.Time{}, time.Time{}, now, firstAsk
 	if isOurs {
 		return false
 	}
@@ -221,7 +218,7 @@ type Traces struct {
 
 // Traces returns what to look for.
 func (r *Restart) Traces(policy Policy, causes []names.ConfigRef) Traces {
-	t := Traces{Causes: causes, Soak: policy.Soak, Counts: r.HasOthers || r.isPartial() && r.best.outdated > 0}
+	t := Traces{Causes: causes, Soak: policy.Soak, Counts: r.HasOthers || r.isPartial()}
 	if r.HasOthers {
 		t.Since = r.began
 	}
@@ -276,7 +273,9 @@ func (p Policy) Recovery() time.Duration { return max(p.Soak, recoverySoak) }
 const recoverySoak = 30 * time.Second
 
 // Fail notes that the restart has failed, with this template.
-func (r *Restart) Fail(w *workload.Workload) { r.failedBare, r.whole = w.Bare, time.Time{} }
+func (r *Restart) Fail(w *workload.Workload) {
+	r.failedBare, r.whole, r.full = w.Bare, time.Time{}, time.Time{}
+}
 
 // Templates names the template that was restarted, and the one with which it failed if that is another.
 func (r *Restart) Templates() string {
@@ -314,7 +313,7 @@ func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time
 
 // LookAtPodsAfterFailure judges after [AskPods] whether the pods run after all.
 func (r *Restart) LookAtPodsAfterFailure(w *workload.Workload, policy Policy, seen Sight, now time.Time) Judgement {
-	if r.isProven(w, seen) && !r.areTooMany(w, seen.Down) {
+	if r.isProven(w, seen, policy, now) {
 		return Judgement{Verdict: Delivered}
 	}
 	pause := policy.Recovery() // pods that crash may run in turns
@@ -329,8 +328,9 @@ func (r *Restart) LookAtPodsAfterFailure(w *workload.Workload, policy Policy, se
 const undone = "others have undone it: pods run that started before it"
 
 // isProven reports whether the pods that run have read the content.
-func (r *Restart) isProven(w *workload.Workload, seen Sight) bool {
-	return !r.whole.IsZero() && (!r.HasOthers || r.haveRun(w, seen))
+func (r *Restart) isProven(w *workload.Workload, seen Sight, policy Policy, now time.Time) bool {
+	isFull := !r.full.IsZero() && now.Sub(r.full) >= policy.Soak
+	return !r.whole.IsZero() && (!r.HasOthers && (!r.isPartial() || isFull) || r.haveRun(w, seen))
 }
 
 // haveRun reports whether as many pods have run for the soak time since the restart as before it.
@@ -368,7 +368,16 @@ func (p progress) with(status workload.Rollout) progress {
 
 // note notes a status.
 func (r *Restart) note(w *workload.Workload, now time.Time) {
-	status, isWhole := w.Rollout, r.RunsAsBefore(w)
+	status := w.Rollout
+	if status.Observed {
+		r.noteEarlier(w, status.Available-status.Updated)
+	}
+	isWhole := r.RunsAsBefore(w)
+	if !status.IsWhole() {
+		r.full = time.Time{}
+	} else if r.full.IsZero() {
+		r.full = now
+	}
 	r.waits = status.Waits
 	if best := r.best.with(status); best != r.best || status.Waits {
 		r.best, r.progressed, r.pause = best, now, firstAsk
@@ -381,16 +390,24 @@ func (r *Restart) note(w *workload.Workload, now time.Time) {
 	}
 }
 
+// noteEarlier notes that so many pods run that are not of the restart: what was missing before is back.
+func (r *Restart) noteEarlier(w *workload.Workload, run int32) {
+	r.missing = max(0, min(r.missing, w.Rollout.Wanted-run))
+}
+
 // LookAtPods judges after [AskPods], given what the pods show. Pods of an earlier template only count if they are
 // blocked or leave.
 func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, missing string, now time.Time) Judgement {
 	w = r.judged(w)
+	if r.isPartial() && w.Rollout.Outdated > 0 {
+		r.noteEarlier(w, w.Rollout.Available-seen.Ready)
+	}
 	stuck, hasEnded := r.isStuck(w, policy, now)
 	isPatient := r.mayRun(w, seen, missing) && now.Sub(r.progressed) < policy.patience(w) && now.Before(r.latest(policy))
 	switch {
-	case seen.Condition == Broken && r.areTooMany(w, seen.Broken):
+	case seen.Condition == Broken && seen.Broken > r.missing:
 		return r.failed(seen.String(), seen)
-	case r.isProven(w, seen):
+	case r.isProven(w, seen, policy, now):
 		return Judgement{Verdict: Delivered}
 	case !hasEnded, isPatient, seen.IsLeaving && seen.Condition != Hanging && now.Before(r.latest(policy)):
 		return r.askAgain(w, policy, now)
@@ -412,10 +429,14 @@ func (r *Restart) mayRun(w *workload.Workload, seen Sight, missing string) bool 
 
 // lookAtPartial does what lookAtDeadline does for a workload of which pods were missing before.
 func (r *Restart) lookAtPartial(w *workload.Workload, seen Sight, missing, stuck string) Judgement {
-	switch down := seen.Down + earlierDown(w, seen); {
+	down := seen.Down
+	if !r.HasOthers { // otherwise it is not known which of those that run are earlier ones
+		down += earlierDown(w, seen)
+	}
+	switch {
 	case w.Rollout.MayRun(r.before(w)) && r.haveRun(w, seen): // an earlier pod cannot go
 		return Judgement{Verdict: Delivered}
-	case seen.Down > 0 && r.areTooMany(w, down):
+	case seen.Down > 0 && down > r.missing:
 		return r.failed(fmt.Sprintf("%s: %d pods are down, more than were missing before", stuck, down), seen)
 	case seen.Down > 0:
 		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String() + "; but no more pods are down than were missing before"}
@@ -445,11 +466,6 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 		return r.failed("its controller has aborted the rollout", seen)
 	}
 	return Judgement{Verdict: Neutral, Reason: stuck + ", but no pod shows a failure"}
-}
-
-// areTooMany reports whether these are more pods than were missing before the restart.
-func (r *Restart) areTooMany(w *workload.Workload, down int32) bool {
-	return down > w.Rollout.Wanted-r.before(w)
 }
 
 // earlierDown returns how many pods of an earlier template do not run: all but those that are available and not ready by the restart.

@@ -315,13 +315,7 @@ func (k *Keeper) WriteTo(data, written map[string]string) (hasChanged bool) {
 			written[records[i].ID] = name
 		}
 	}
-	for namespace, all := range k.Gate.Hidden(time.Now()) {
-		text, err := gate.HiddenText(all)
-		if name := gate.HiddenEntry(namespace); err == nil && room-len(name)-len(text) >= 0 {
-			room -= len(name) + len(text)
-			entries[name] = text
-		}
-	}
+	k.addHidden(entries, room)
 	unread := gate.ReadEntries(data).Unread
 	for name := range data {
 		_, isWritten := entries[name]
@@ -336,6 +330,19 @@ func (k *Keeper) WriteTo(data, written map[string]string) (hasChanged bool) {
 		}
 	}
 	return hasChanged
+}
+
+// addHidden adds what workloads are exposed to and do not show any more, as far as there is room.
+func (k *Keeper) addHidden(entries map[string]string, room int) {
+	for namespace, all := range k.Gate.Hidden(time.Now()) {
+		text, err := gate.HiddenText(all)
+		name := gate.HiddenEntry(namespace)
+		if room -= len(name) + len(text); err != nil || room < 0 {
+			k.Log.Error("no room in the ConfigMap of halts for what workloads are exposed to", "namespace", namespace, "error", err)
+			return
+		}
+		entries[name] = text
+	}
 }
 
 // haltsRoom is how many bytes of the ConfigMap the halts take at most. The API allows 1 MiB.
