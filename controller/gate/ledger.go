@@ -155,15 +155,20 @@ func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 // continues makes a restart that begins part of the fan-outs, too, that earlier ones have left unjudged. In that of a group, a
 // workload has one turn: restarts for other configs must not keep its slot from other namespaces.
 func (l *Ledger) continues(begun *restart, ids []FanOut) {
-	all, former := slices.Clone(begun.fanOuts()), l.members[begun.workload].current
-	hadTurn := former != nil && (former.freesSlot || former.phase == unproven)
-	for _, id := range ids[max(0, len(ids)-maxContinued):] {
-		if f := l.fanOuts[id]; f != nil && !slices.Contains(all, f) && !(hadTurn && IsGroup(id.Config)) {
-			all = append(all, f)
-		}
+	former := l.members[begun.workload].current
+	if former == nil {
+		return
 	}
-	begun.gradual = l.shared(all)
-	if former != nil && former.standing != Unwell {
+	if hadTurn := former.freesSlot || former.phase == unproven; len(ids) > 0 {
+		all := slices.Clone(begun.fanOuts())
+		for _, id := range ids[max(0, len(ids)-maxContinued):] {
+			if f := l.fanOuts[id]; f != nil && !slices.Contains(all, f) && !(hadTurn && IsGroup(id.Config)) {
+				all = append(all, f)
+			}
+		}
+		begun.gradual = l.shared(all)
+	}
+	if former.standing != Unwell {
 		begun.standing = min(begun.standing, Well) // what it lacks may be the fault of the content that it is exposed to
 	}
 }
