@@ -99,6 +99,13 @@ func Begin(w *workload.Workload, ran record.Ran, at time.Time) *Restart {
 	}
 }
 
+// MeasureBy makes the restart be judged by the pods that ran before another one. If as many did, those that are back stay so.
+func (r *Restart) MeasureBy(ran record.Ran) {
+	if ran != r.Ran {
+		r.Ran, r.missing = ran, ran.Missing()
+	}
+}
+
 // before returns how many pods must run again.
 func (r *Restart) before(w *workload.Workload) int32 {
 	return record.AllBut(r.missing).Of(w.Rollout.Wanted)

@@ -96,7 +96,8 @@ func (d *Deliveries) fail(w *workload.Workload, restart *tracker.RollingRestart,
 // at the given time. So many pods ran before.
 func (d *Deliveries) followOn(ref names.WorkloadRef, restart *tracker.RollingRestart, brokenBy decide.Decision, ran record.Ran, seen time.Time) {
 	failed := restart.Copy()
-	failed.HasFailed, failed.Decision, failed.Ran, failed.Unproven, failed.Failed = true, brokenBy, ran, nil, seen
+	failed.HasFailed, failed.Decision, failed.Unproven, failed.Failed = true, brokenBy, nil, seen
+	failed.MeasureBy(ran)
 	if d.replace(ref, restart, failed) {
 		d.Queue.Add(ref, struct{}{})
 	}

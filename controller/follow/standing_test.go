@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 
@@ -55,5 +56,19 @@ func TestTheNextRestartBesideADeadNodeIsJudgedAsTheLastOne(t *testing.T) {
 	w.Record.Ran = record.AllRan
 	if got := d.RanAfter(w, &decide.Decision{Outcome: decide.Restart}); got != 0 {
 		t.Errorf("%d pods ran, but all did before the last restart", got)
+	}
+}
+
+// The restart for a failed while 2 of 3 pods ran before, one for b is inconclusive, and then 2 pods run.
+func TestAFailureIsFollowedOnByThePodsThatRanBeforeIt(t *testing.T) {
+	d := idleDeliveries(t)
+	w := workload.Workload{Object: workload.Object{Ref: webRef, UID: "web-uid", ResourceVersion: "1", Hold: workload.OnDelete, Rollout: workload.Rollout{Wanted: 3, Updated: 3, Available: 2, Observed: true}}}
+	d.Catalog.ObserveWorkload(w)
+	broken := []decide.Cause{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "default", Name: "a"}, Keys: []string{"k"}}}
+	next := &tracker.RollingRestart{Restart: delivery.Begin(&w, 0, time.Now()), BrokenBy: broken, BrokenRan: record.AllBut(1)}
+	d.Table.Update(webRef, func(row *tracker.Row) { row.Rolling = next })
+	d.Look(t.Context(), webRef)
+	if followed := d.Of(webRef); followed == nil || !followed.HasFailed || !followed.RunsAsBefore(&w) {
+		t.Errorf("followed is %+v", followed)
 	}
 }
