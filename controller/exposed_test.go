@@ -88,14 +88,10 @@ func (p *pair) lose(code int, isCarriedOut bool, meanwhile func()) {
 		p.answer = nil
 		p.first = "a/" + path.Base(r.URL.Path)
 		if isCarriedOut {
-			answer, err := p.patch(p.deployments[p.first], r.Body)
-			if err != nil {
-				p.t.Error(err)
-			}
-			defer answer.Body.Close()
+			p.carryOut(p.t, r)
 		}
 		meanwhile()
-		return code, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Message: "lost"}
+		return lostAnswer(code)
 	}
 }
 
@@ -172,11 +168,8 @@ func TestAFailureAfterAnotherEditOfTheKeyCounts(t *testing.T) {
 func TestAFailureCountsAlthoughTheConfigWasReplacedByTheSameContent(t *testing.T) {
 	withPair(t, func(p *pair) {
 		p.edit("a/c", "bad")
-		p.hide("configmaps", p.configMaps["a/c"])
-		again := &corev1.ConfigMap{ObjectMeta: p.meta("a/c"), Data: p.configMaps["a/c"].Data}
-		again.UID, again.CreationTimestamp = types.UID("another"), metav1.Now()
-		p.configMaps["a/c"] = again
-		p.show("configmaps", again)
+		p.removeConfig("a/c")
+		p.createConfig("a/c", "bad")
 		settle(p.world)
 		p.requireHalted(0)
 		p.fails(p.t, p.first)

@@ -3,6 +3,8 @@ package controller
 import (
 	"log/slog"
 	"maps"
+	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -10,6 +12,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -84,4 +87,37 @@ func (w *world) restarted() (all []string) {
 func failed(d *appsv1.Deployment) {
 	d.Status.ObservedGeneration, d.Status.AvailableReplicas = d.Generation, 2
 	d.Status.Conditions = []appsv1.DeploymentCondition{{Type: appsv1.DeploymentProgressing, Status: corev1.ConditionFalse, Reason: "ProgressDeadlineExceeded"}}
+}
+
+// removeConfig deletes a config, if it is there.
+func (w *world) removeConfig(name string) {
+	if w.configMaps[name] == nil {
+		return
+	}
+	w.hide("configmaps", w.configMaps[name])
+	delete(w.configMaps, name)
+}
+
+// createConfig creates a config, which has another UID than before.
+func (w *world) createConfig(name, value string) {
+	cm := &corev1.ConfigMap{ObjectMeta: w.meta(name), Data: map[string]string{"k": value}}
+	cm.CreationTimestamp = metav1.Now()
+	w.configMaps[name] = cm
+	w.show("configmaps", cm)
+}
+
+// carryOut carries out the patch of a Deployment in the namespace a, whose answer is lost.
+func (w *world) carryOut(t *testing.T, patch *http.Request) {
+	t.Helper()
+	answer, err := w.patch(w.deployments["a/"+path.Base(patch.URL.Path)], patch.Body)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	_ = answer.Body.Close()
+}
+
+// lostAnswer is what comes instead of an answer.
+func lostAnswer(code int) (int, any) {
+	return code, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Message: "lost"} //nolint:gosec // an HTTP code
 }

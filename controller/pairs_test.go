@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -157,12 +156,8 @@ func (r *readers) answered(request *http.Request) (int, any) {
 		return http.StatusOK, list
 	case request.Method == http.MethodPatch && r.lost:
 		r.lost = false
-		answer, err := r.patch(r.deployments["a/"+path.Base(request.URL.Path)], request.Body)
-		if err != nil {
-			r.t.Error(err)
-		}
-		_ = answer.Body.Close()
-		return http.StatusGatewayTimeout, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: http.StatusGatewayTimeout, Message: "lost"}
+		r.carryOut(r.t, request)
+		return lostAnswer(http.StatusGatewayTimeout)
 	}
 	return 0, nil
 }
@@ -271,22 +266,6 @@ func (r *readers) scale(name string, replicas int32) {
 		d.Generation++
 	})
 	r.pods[name].ready = replicas
-}
-
-func (r *readers) removeConfig(name string) {
-	if r.configMaps[name] == nil {
-		return
-	}
-	r.hide("configmaps", r.configMaps[name])
-	delete(r.configMaps, name)
-}
-
-// createConfig creates a config again as it was.
-func (r *readers) createConfig(name, value string) {
-	cm := &corev1.ConfigMap{ObjectMeta: r.meta(name), Data: map[string]string{"k": value}}
-	cm.CreationTimestamp = metav1.Now()
-	r.configMaps[name] = cm
-	r.show("configmaps", cm)
 }
 
 func (r *readers) annotateConfig(name, annotation, value string) {

@@ -10,7 +10,7 @@
 //
 // The rules:
 //
-//   - A failure counts only if pods ran before. The record says how many, since the status after the restart does not.
+//   - A failure counts only if pods ran before. The record says how many did not, since the status after it does not.
 //   - At once, only crashes count. At the deadline, pods that hang do, and earlier ones that do not run.
 //   - Only a new best is progress. So pods that crash again and again are read after 15 seconds without progress, then
 //     after twice as long each time, and at the end of the soak time.

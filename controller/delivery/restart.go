@@ -379,7 +379,6 @@ func (r *Restart) note(w *workload.Workload, now time.Time) {
 	if status.Observed {
 		r.noteEarlier(w, status.Available-status.Updated)
 	}
-	isWhole := r.RunsAsBefore(w)
 	if !status.IsWhole() {
 		r.full = time.Time{}
 	} else if r.full.IsZero() {
@@ -390,7 +389,7 @@ func (r *Restart) note(w *workload.Workload, now time.Time) {
 		r.best, r.progressed, r.pause = best, now, firstAsk
 	}
 	switch {
-	case !isWhole:
+	case !r.RunsAsBefore(w):
 		r.whole = time.Time{}
 	case r.whole.IsZero():
 		r.whole, r.wasWhole, r.progressed, r.pause = now, true, now, firstAsk
@@ -459,7 +458,7 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + seen.Reason}
 	case r.Held != "":
 		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
-	case seen.Condition >= Hanging:
+	case seen.Condition == Hanging:
 		return r.failed(stuck+": "+seen.String(), seen)
 	case !r.whole.IsZero() && r.HasOthers:
 		return Judgement{Verdict: Neutral, Reason: undone}

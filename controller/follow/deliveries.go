@@ -85,7 +85,7 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 	}
 	restart := &tracker.RollingRestart{
 		Restart: delivery.Begin(w, made.Ran, now), ID: id, Began: now, Decision: decision, Recorded: w.RecordSeen,
-		MayMend: lostPods(former, w), HadPods: made.Ran > 0 || former.Rollout.Available > 0,
+		MayMend: lostPods(former, w), HadPods: hasPods(former, made.Ran),
 	}
 	restart.Timestamp, restart.Template, restart.Bare = made.Timestamp, former.Template, former.Bare
 	restart.Brought = d.Gate.Brought(w, decision.Causes)
@@ -242,8 +242,8 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 }
 
 // judgeAndExplain judges a restart, and changes it as that shows.
-func (d *Deliveries) judgeAndExplain(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, show func()) (delivery.Judgement, error) {
-	judgement, err := d.judge(ctx, restart, w, show)
+func (d *Deliveries) judgeAndExplain(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, publish func()) (delivery.Judgement, error) {
+	judgement, err := d.judge(ctx, restart, w, publish)
 	switch {
 	case err != nil:
 	case judgement.Again > 0:
@@ -263,14 +263,14 @@ func (d *Deliveries) goOn(ref names.WorkloadRef, restart *tracker.RollingRestart
 	}
 	switch {
 	case restart.IsAway:
+		d.Ended(ref, restart)
+		return judgement.Again
 	case restart.HasOthers:
 		d.hide(ref, restart)
 	case wasAway:
 		d.show(ref)
 	}
 	switch now := time.Now(); {
-	case restart.IsAway:
-		d.Ended(ref, restart)
 	case restart.IsWhole():
 		d.Gate.Rolled(ref, restart.ID)
 	case restart.Stalls(d.Policy, now):
@@ -295,14 +295,14 @@ func (d *Deliveries) KnowsEnough(restart *tracker.RollingRestart) bool {
 
 // judge judges the restart of a workload, with its pods if necessary. If they cannot be read again and
 // again, only the status can end it, by showing that all pods run.
-func (d *Deliveries) judge(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, show func()) (delivery.Judgement, error) {
+func (d *Deliveries) judge(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, publish func()) (delivery.Judgement, error) {
 	if w.Rollout.ByPods {
-		return d.judgeByPods(ctx, restart, w, show)
+		return d.judgeByPods(ctx, restart, w, publish)
 	}
-	return d.judgeByStatus(ctx, restart, w, show)
+	return d.judgeByStatus(ctx, restart, w, publish)
 }
 
-func (d *Deliveries) judgeByStatus(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, show func()) (delivery.Judgement, error) {
+func (d *Deliveries) judgeByStatus(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, publish func()) (delivery.Judgement, error) {
 	look := restart.Look
 	if restart.HasFailed {
 		look = restart.LookAfterFailure
@@ -311,7 +311,7 @@ func (d *Deliveries) judgeByStatus(ctx context.Context, restart *tracker.Rolling
 	if judgement.Verdict != delivery.AskPods {
 		return judgement, nil
 	}
-	show() // the next restart may begin while the pods are read, and goes on with what the status has shown
+	publish() // the next restart may begin while the pods are read, and goes on with what the status has shown
 	seen, err := d.sight(ctx, restart, w)
 	if err != nil && (ctx.Err() != nil || d.Queue.Failures(w.Ref) < failures.PassingFailures) {
 		return delivery.Judgement{}, err
@@ -375,7 +375,7 @@ const measureAgain = 15 * time.Second
 
 // judgeByPods is for workloads whose status does not show how a rollout goes, so it counts their pods each time. The
 // status may change at any moment, so counting takes a part of the time only; see [ListingShare].
-func (d *Deliveries) judgeByPods(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, show func()) (delivery.Judgement, error) {
+func (d *Deliveries) judgeByPods(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload, publish func()) (delivery.Judgement, error) {
 	began := time.Now()
 	defer func() { restart.NotBefore = time.Now().Add(ListingShare * time.Since(began)) }()
 	measured, err := d.Pods.Measured(ctx, w)
@@ -386,7 +386,7 @@ func (d *Deliveries) judgeByPods(ctx context.Context, restart *tracker.RollingRe
 		d.Log.Warn("cannot read the pods of a workload that restarts, which nothing else shows", "workload", w.Ref, "error", err)
 		return delivery.Judgement{Verdict: delivery.Neutral, Reason: "its pods cannot be read"}, nil
 	}
-	judgement, err := d.judgeByStatus(ctx, restart, measured, show)
+	judgement, err := d.judgeByStatus(ctx, restart, measured, publish)
 	if judgement.Again > 0 {
 		judgement.Again = min(judgement.Again, measureAgain)
 	}

@@ -52,12 +52,12 @@ func (e *Evictions) ObserveAll() {
 
 // Forget forgets the restart by eviction of a workload that is gone, or needs none any more.
 func (e *Evictions) Forget(ref names.WorkloadRef) {
-	e.Table.Update(ref, func(row *tracker.Row) { row.Eviction = nil })
+	e.Table.UpdateKnown(ref, func(row *tracker.Row) { row.Eviction = nil })
 }
 
 // forgetReplaced forgets the restart by eviction of the given workload, unless another one has begun.
 func (e *Evictions) forgetReplaced(w *workload.Workload) {
-	e.Table.Update(w.Ref, func(row *tracker.Row) {
+	e.Table.UpdateKnown(w.Ref, func(row *tracker.Row) {
 		if row.Eviction.IsOf(w) {
 			row.Eviction = nil
 		}

@@ -60,13 +60,16 @@ func (d *Deliveries) StandingOf(w *workload.Workload, decision *decide.Decision)
 	return standingBefore(w, d.ranBefore(w, decision))
 }
 
-// standingBefore returns how a workload is before a restart if so many pods ran. While pods are being replaced, it has them to lose
-// although a failure says nothing.
+// hasPods reports whether a workload has pods to lose if so many ran. While they are being replaced, it does, although a failure says
+// nothing.
+func hasPods(w *workload.Workload, ran record.Ran) bool { return ran > 0 || w.Rollout.Available > 0 }
+
+// standingBefore returns how a workload is before a restart if so many pods ran.
 func standingBefore(w *workload.Workload, ran record.Ran) gate.Standing {
 	switch {
 	case ran == record.AllRan:
 		return gate.Well
-	case ran > 0 || w.Rollout.Available > 0:
+	case hasPods(w, ran):
 		return gate.Lacking
 	}
 	return gate.Unwell

@@ -210,7 +210,7 @@ func restartID(w *workload.Workload) string {
 func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began, progressed, now time.Time) {
 	restart := &tracker.RollingRestart{
 		Restart: delivery.Begin(w, w.Record.Ran, progressed), ID: restartID(w), Began: began, Decision: decision, Recorded: w.RecordSeen,
-		IsFormer: true, MayMend: !w.OwnRecord, HadPods: w.Record.Ran > 0 || w.Rollout.Available > 0,
+		IsFormer: true, MayMend: !w.OwnRecord, HadPods: hasPods(w, w.Record.Ran),
 	}
 	restart.Brought = d.Gate.Brought(w, decision.Causes)
 	if before := d.Of(w.Ref); before != nil {

@@ -37,13 +37,18 @@ type HaltRecord struct {
 }
 
 // ParseHaltRecords reads the halts of one entry.
-func ParseHaltRecords(text string) (records []HaltRecord, err error) {
+func ParseHaltRecords(text string) ([]HaltRecord, error) {
+	return parseRecords[HaltRecord](text, "it is no list of halts")
+}
+
+// parseRecords reads the list of one entry, or returns an error, which says so otherwise.
+func parseRecords[R any](text, otherwise string) (records []R, err error) {
 	encoded := []byte(text)
 	if _, err := template.CheckSize(encoded); err != nil {
 		return nil, err
 	}
 	if err := json.Unmarshal(encoded, &records); err != nil { // whose text is for programmers
-		return nil, errors.New("it is no list of halts")
+		return nil, errors.New(otherwise)
 	}
 	return records, nil
 }

@@ -2,12 +2,10 @@ package gate
 
 import (
 	"encoding/json"
-	"errors"
 	"strings"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/catalog/template"
 )
 
 // Hidden is a content that a restart has brought to a workload that does not show it any more, because others have undone it, or
@@ -16,9 +14,9 @@ import (
 type Hidden struct {
 	Workload names.WorkloadRef
 	Config   names.ConfigRef
-	// Keys, Content and Key are those of the [Halt] that a failure would begin.
-	Keys         []string
-	Content, Key string
+	// Keys and Content are those of the [Halt] that a failure would begin.
+	Keys    []string
+	Content string
 	// Until is when the exposure is over without a verdict.
 	Until time.Time
 }
@@ -29,7 +27,6 @@ type hiddenRecord struct {
 	Config   string    `json:"config"`
 	Keys     []string  `json:"keys,omitempty"`
 	Content  string    `json:"content"`
-	Key      string    `json:"key,omitempty"`
 	Until    time.Time `json:"until"`
 }
 
@@ -44,7 +41,7 @@ func HiddenText(all []Hidden) (string, error) {
 	records := make([]hiddenRecord, 0, len(all))
 	for i := range all {
 		h := &all[i]
-		records = append(records, hiddenRecord{h.Workload.String(), h.Config.String(), h.Keys, h.Content, h.Key, h.Until.UTC()})
+		records = append(records, hiddenRecord{h.Workload.String(), h.Config.String(), h.Keys, h.Content, h.Until.UTC()})
 	}
 	text, err := json.Marshal(records)
 	return string(text), err
@@ -54,21 +51,14 @@ func isHiddenEntry(name string) bool { return strings.HasPrefix(name, hiddenEntr
 
 // parseHidden reads an entry. What cannot be is left out.
 func parseHidden(text string) (all []Hidden, err error) {
-	encoded := []byte(text)
-	if _, err := template.CheckSize(encoded); err != nil {
-		return nil, err
-	}
-	var records []hiddenRecord
-	if err := json.Unmarshal(encoded, &records); err != nil {
-		return nil, errors.New("it is no list of workloads")
-	}
+	records, err := parseRecords[hiddenRecord](text, "it is no list of workloads")
 	for i := range records {
 		r := &records[i]
 		workload, isWorkload := names.ParseWorkloadRef(r.Workload)
 		config, isConfig := names.ParseConfigRef(r.Config)
 		if isWorkload && isConfig && r.Content != "" {
-			all = append(all, Hidden{workload, config, r.Keys, r.Content, r.Key, r.Until})
+			all = append(all, Hidden{workload, config, r.Keys, r.Content, r.Until})
 		}
 	}
-	return all, nil
+	return all, err
 }

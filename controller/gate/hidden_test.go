@@ -11,7 +11,7 @@ import (
 
 func TestWhatWorkloadsDoNotShowIsReadAsItWasWritten(t *testing.T) {
 	hidden := []Hidden{
-		{Workload: workload("a", "web"), Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}, Keys: []string{"k"}, Content: "x", Key: "y", Until: start.UTC()},
+		{Workload: workload("a", "web"), Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}, Keys: []string{"k"}, Content: "x", Until: start.UTC()},
 		{Workload: workload("a", "web"), Config: names.ConfigRef{Kind: names.Secret, Namespace: "a", Name: "s"}, Content: "z", Until: start.Add(time.Minute).UTC()},
 	}
 	text, err := HiddenText(hidden)

@@ -31,7 +31,7 @@ func (g *Gatekeeper) Hide(ref names.WorkloadRef, brought []Brought, until time.T
 	var all []gate.Hidden
 	for i := range brought {
 		if b := &brought[i]; b.Content != "" && g.IsGradual(g.Catalog.PolicyOf(b.Cause.Config)) && len(all) < maxHidden {
-			all = append(all, gate.Hidden{Workload: ref, Config: b.Cause.Config, Keys: b.Keys, Content: b.Content, Key: b.Key, Until: until})
+			all = append(all, gate.Hidden{Workload: ref, Config: b.Cause.Config, Keys: b.Keys, Content: b.Content, Until: until})
 		}
 	}
 	g.Mu.Lock()
@@ -89,7 +89,6 @@ func (g *Gatekeeper) Hidden(now time.Time) map[string][]gate.Hidden {
 // RestoreHidden takes in what a former leader has kept of a workload. Whoever may write to the ConfigMap can keep others waiting for
 // a deadline at most.
 func (g *Gatekeeper) RestoreHidden(h gate.Hidden, now time.Time) {
-	h.Until = cmp.Or(h.Until, now)
 	if latest := now.Add(g.Deadline); h.Until.After(latest) {
 		h.Until = latest
 	}

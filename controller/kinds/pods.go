@@ -68,7 +68,7 @@ func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces deliv
 	err := r.Each(ctx, w, reset, func(pod *corev1.Pod, from Origin) {
 		isEarlier := w.Record.IsEarlierPod(pod.CreationTimestamp.Time) || pod.CreationTimestamp.Time.Before(traces.Since.Truncate(time.Second))
 		seen := delivery.SightOf(pod, traces.Causes, now)
-		if delivery.RunsSince(pod, now.Add(-traces.Soak)) {
+		if traces.Counts && delivery.RunsSince(pod, now.Add(-traces.Soak)) {
 			seen.Ran = 1
 		}
 		all.add(seen, from, isEarlier)

@@ -285,7 +285,7 @@ func (r *Restarter) keep(ctx context.Context, view catalog.View, decision decide
 		}
 	}
 	r.reportNotDue(view.Workload, r.Backlogs.Settle(view.Workload.Ref))
-	r.Table.Update(view.Workload.Ref, func(row *tracker.Row) { row.DryRun = nil })
+	r.Table.UpdateKnown(view.Workload.Ref, func(row *tracker.Row) { row.DryRun = nil })
 	return nil
 }
 

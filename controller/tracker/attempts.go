@@ -60,7 +60,7 @@ func (t *Table) NoteAttempt(ref names.WorkloadRef, a Attempt) {
 // none did. It forgets the attempts as soon as they cannot succeed any more, because
 // the workload has a later version than the one they were for, and reports whether it has.
 func (t *Table) TakeCarriedOut(w *workload.Workload) (a *Attempt, isOver bool) {
-	t.Update(w.Ref, func(row *Row) {
+	t.UpdateKnown(w.Ref, func(row *Row) {
 		a = row.carriedOut(w)
 		isOver = a != nil || slices.ContainsFunc(row.Attempts, func(a Attempt) bool { return workload.IsLaterVersion(w.ResourceVersion, a.Version) })
 		if isOver {

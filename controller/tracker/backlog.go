@@ -170,7 +170,7 @@ func (b *Backlogs) change(ref names.WorkloadRef, change func(*Backlog)) {
 
 // changeKnown does so if it waits for something already.
 func (b *Backlogs) changeKnown(ref names.WorkloadRef, change func(*Backlog)) {
-	b.table.Update(ref, func(row *Row) {
+	b.table.UpdateKnown(ref, func(row *Row) {
 		if row.Backlog != nil {
 			row.Backlog = row.Backlog.after(change)
 		}
@@ -310,7 +310,7 @@ func (b *Backlogs) Those(isOne func(*Backlog) bool) (found []names.WorkloadRef) 
 
 // Settle forgets what a workload waited for, and returns it.
 func (b *Backlogs) Settle(ref names.WorkloadRef) (waited Backlog) {
-	b.table.Update(ref, func(row *Row) {
+	b.table.UpdateKnown(ref, func(row *Row) {
 		if row.Backlog != nil {
 			waited, row.Backlog = *row.Backlog, nil
 		}

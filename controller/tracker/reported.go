@@ -25,7 +25,11 @@ const (
 // NoteProblem notes the problem of a kind that a workload has as reported to its owner, and reports
 // whether it is new. An empty problem means that there is none, which is new if there was one.
 func (t *Table) NoteProblem(ref names.WorkloadRef, kind ProblemKind, problem string) (isNew bool) {
-	t.Update(ref, func(row *Row) { isNew, row.Problems[kind] = row.Problems[kind] != problem, problem })
+	update := t.Update
+	if problem == "" {
+		update = t.UpdateKnown
+	}
+	update(ref, func(row *Row) { isNew, row.Problems[kind] = row.Problems[kind] != problem, problem })
 	return isNew
 }
 

@@ -80,16 +80,36 @@ func (t *Table) refs() []names.WorkloadRef {
 func (t *Table) Update(ref names.WorkloadRef, change func(*Row)) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	row, isKnown := t.rows[ref]
-	if !isKnown {
+	row := t.rows[ref]
+	if row == nil {
 		row = new(Row)
 	}
+	t.apply(ref, row, change)
+}
+
+// UpdateKnown does so if anything is known of it.
+func (t *Table) UpdateKnown(ref names.WorkloadRef, change func(*Row)) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if row := t.rows[ref]; row != nil {
+		t.apply(ref, row, change)
+	}
+}
+
+// apply must be called with the lock held.
+func (t *Table) apply(ref names.WorkloadRef, row *Row, change func(*Row)) {
 	attempts := len(row.Attempts)
-	change(row)
-	t.attemptsIn.Add(ref.Namespace, len(row.Attempts)-attempts)
+	if change(row); len(row.Attempts) != attempts {
+		t.attemptsIn.Add(ref.Namespace, len(row.Attempts)-attempts)
+	}
 	if !row.isEmpty() {
 		t.rows[ref] = row
-	} else if delete(t.rows, ref); isKnown && len(t.rows) == 0 {
+		return
+	}
+	if _, isKnown := t.rows[ref]; !isKnown {
+		return
+	}
+	if delete(t.rows, ref); len(t.rows) == 0 {
 		t.rows = make(map[names.WorkloadRef]*Row) // releases the memory that many rows took
 	}
 }
@@ -97,12 +117,12 @@ func (t *Table) Update(ref names.WorkloadRef, change func(*Row)) {
 // UpdateAll changes what is known of each workload, as Update does.
 func (t *Table) UpdateAll(change func(*Row)) {
 	for _, ref := range t.refs() {
-		t.Update(ref, change)
+		t.UpdateKnown(ref, change)
 	}
 }
 
 // Forget forgets a workload, and returns what was known.
 func (t *Table) Forget(ref names.WorkloadRef) (known Row) {
-	t.Update(ref, func(row *Row) { known, *row = *row, Row{} })
+	t.UpdateKnown(ref, func(row *Row) { known, *row = *row, Row{} })
 	return known
 }
