@@ -91,7 +91,7 @@ func (l *Ledger) caseOf(r *Request, m *member) Case {
 		if r.CannotRoll || !cause.IsGradual || cause.IsUrgent {
 			continue
 		}
-		for _, id := range cause.fanOuts() {
+		for id := range cause.fanOuts() {
 			tally := l.tally(id, r.Workload.Namespace)
 			if l.first.expects(r.Workload, id.Config) {
 				tally.Due[Failed]-- // nobody waits for itself

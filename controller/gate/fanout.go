@@ -24,8 +24,8 @@ type fanOut struct {
 	members int       // restarts that are due or under way
 	waiting int       // those of them that have not begun, as far as is known
 	refused int       // those of the latter that the API server has refused
-	// exposed are the workloads to which a restart has brought the content that is not judged, and that take a slot.
-	exposed map[names.WorkloadRef]struct{}
+	// exposed are the restarts that have brought the content, are not judged, and take a slot.
+	exposed map[*restart]struct{}
 	// unproven are those of which nothing is to be seen and that keep their slots.
 	unproven int
 	twice    int // those that are not known to have begun of workloads that have another one here
@@ -115,19 +115,17 @@ func (f *fanOut) count(r *restart, sign int) {
 	}
 }
 
-// expose notes that the workload of a restart that takes a slot is exposed once it has begun, or is not any more.
+// expose notes that a restart that takes a slot exposes its workload once it has begun, or does not any more.
 func (f *fanOut) expose(r *restart, sign int) {
-	if r.phase <= admitted {
-		return
+	switch {
+	case r.phase <= admitted:
+	case sign < 0:
+		delete(f.exposed, r)
+	case f.exposed == nil:
+		f.exposed = map[*restart]struct{}{r: {}}
+	default:
+		f.exposed[r] = struct{}{}
 	}
-	if sign < 0 {
-		delete(f.exposed, r.workload)
-		return
-	}
-	if f.exposed == nil {
-		f.exposed = make(map[names.WorkloadRef]struct{})
-	}
-	f.exposed[r.workload] = struct{}{}
 }
 
 // leaveOut notes that a workload has no restart in the fan-out any more, and did not get the content.

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"hash/fnv"
+	"iter"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
@@ -28,18 +29,20 @@ func CopyOf(config names.ConfigRef, namespace string) names.ConfigRef {
 
 // fanOuts returns the fan-outs of a cause. Copies of a config were edited at different moments, so their content
 // identifies the fan-out.
-func (c *Cause) fanOuts() []FanOut {
-	if c.Group == (names.ConfigRef{}) {
-		all := make([]FanOut, 0, len(c.Moments))
-		for _, moment := range c.Moments {
-			all = append(all, FanOut{c.Config, moment})
+func (c *Cause) fanOuts() iter.Seq[FanOut] {
+	return func(yield func(FanOut) bool) {
+		if c.Group != (names.ConfigRef{}) {
+			if len(c.Moments) > 0 {
+				yield(FanOutOfGroup(c.Group, c.Content))
+			}
+			return
 		}
-		return all
+		for _, moment := range c.Moments {
+			if !yield(FanOut{c.Config, moment}) {
+				return
+			}
+		}
 	}
-	if len(c.Moments) == 0 {
-		return nil
-	}
-	return []FanOut{FanOutOfGroup(c.Group, c.Content)}
 }
 
 // FanOutOfGroup returns the fan-out of a content of a group.

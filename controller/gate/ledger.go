@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"maps"
 	"slices"
 	"time"
 
@@ -75,10 +74,9 @@ type Ledger struct {
 	// underWay is how many restarts have begun and are not over.
 	underWay  int
 	finished  []Progress
-	forgotten []*Halt                     // see [Ledger.TakeForgotten]
-	unserved  counts.By[string]           // see [fanOut]
-	times     map[names.WorkloadRef]times // of the members with a restart that has begun, or may have
-	recent    *[]*fanOut                  // see shared
+	forgotten []*Halt           // see [Ledger.TakeForgotten]
+	unserved  counts.By[string] // see [fanOut]
+	recent    *[]*fanOut        // see shared
 }
 
 // New returns a ledger without restarts. It calls wake with each workload that waited and should ask
@@ -96,7 +94,6 @@ func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
 		places:   newPlaces(policy.Limit),
 		waiting:  make(map[Reason]int),
 		unserved: make(counts.By[string]),
-		times:    make(map[names.WorkloadRef]times),
 	}
 }
 
@@ -104,8 +101,8 @@ func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
 // [Ledger.Release] or [Ledger.Settle]. If not, the ledger wakes the workload when it should ask again,
 // unless the answer says when; it does not know when a hold ends.
 func (l *Ledger) Ask(r *Request, now time.Time) Answer {
-	due := l.newRestart(r, now)
-	decided := l.first.decided(r.Workload)
+	asking := l.newRestart(r, now)
+	due, decided := &asking, l.first.decided(r.Workload)
 	var answer Answer
 	l.change(r.Workload, func(m *member) {
 		turns := m.next.turns()
@@ -121,8 +118,11 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 			return
 		}
 		l.join(m, &answer)
-		isLate := func(f *fanOut) bool { return answer.Reason == SlowStart && answer.FanOut == f.id } // another one was faster
-		endTurns(r.Workload.Namespace, slices.DeleteFunc(slices.Clone(turns), isLate))
+		for _, f := range turns {
+			if answer.Reason != SlowStart || answer.FanOut != f.id { // otherwise another one was faster
+				f.noteEnd(r.Workload.Namespace)
+			}
+		}
 	})
 	for _, config := range decided {
 		l.callFanOuts(config)
@@ -130,8 +130,8 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	return answer
 }
 
-func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
-	due := &restart{
+func (l *Ledger) newRestart(r *Request, now time.Time) restart {
+	due := restart{
 		workload: r.Workload, id: r.ID, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: l.takesPlace(r),
 	}
 	var fanOuts []*fanOut
@@ -140,7 +140,7 @@ func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 		if r.CannotRoll || !cause.IsGradual {
 			continue
 		}
-		for _, id := range cause.fanOuts() {
+		for id := range cause.fanOuts() {
 			f := l.fanOut(id)
 			if f.since.IsZero() {
 				f.since = now
@@ -152,24 +152,23 @@ func (l *Ledger) newRestart(r *Request, now time.Time) *restart {
 	return due
 }
 
-// continues makes a restart that begins part of the fan-outs, too, that earlier ones have left unjudged. In that of a group, a
+// continues makes a restart that begins part of the fan-outs, too, that the former one has left unjudged. In that of a group, a
 // workload has one turn: restarts for other configs must not keep its slot from other namespaces.
-func (l *Ledger) continues(begun *restart, ids []FanOut) {
-	former := l.members[begun.workload].current
-	if former == nil {
-		return
+func (l *Ledger) continues(next, former *begun, ids []FanOut) {
+	if former.id != next.id {
+		endTurns(next.workload.Namespace, former.turns())
 	}
 	if hadTurn := former.freesSlot || former.phase == unproven; len(ids) > 0 {
-		all := slices.Clone(begun.fanOuts())
+		all := slices.Clone(next.fanOuts())
 		for _, id := range ids[max(0, len(ids)-maxContinued):] {
 			if f := l.fanOuts[id]; f != nil && !slices.Contains(all, f) && !(hadTurn && IsGroup(id.Config)) {
 				all = append(all, f)
 			}
 		}
-		begun.gradual = l.shared(all)
+		next.gradual, next.first = l.shared(all), former.first
 	}
 	if former.standing != Unwell {
-		begun.standing = min(begun.standing, Well) // what it lacks may be the fault of the content that it is exposed to
+		next.standing = min(next.standing, Well) // what it lacks may be the fault of the content that it is exposed to
 	}
 }
 
@@ -194,28 +193,20 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 		m.leave()
 		m.uncertain = nil
 		m.wave, m.isPending = r.Wave, false
-		begun := l.newRestart(r, now)
-		due := m.next
+		next, due := &begun{restart: l.newRestart(r, now), at: now, first: now}, m.next
 		m.next = nil
 		if r.CannotRoll { // it exposes the workload to nothing, but what earlier ones did goes on
-			unserve(begun, due)
+			unserve(&next.restart, due)
 			if m.isFollowed() {
-				l.leaveUnproven(r.Workload, m, l.times[r.Workload].began.Add(l.policy.Deadline))
+				m.leaveUnproven(m.current.at.Add(l.policy.Deadline))
 			}
 			return
 		}
-		l.continues(begun, r.Continues)
-		if m.current != nil && m.current.id != r.ID {
-			endTurns(r.Workload.Namespace, m.current.turns())
+		if m.current != nil {
+			l.continues(next, m.current, r.Continues)
 		}
-		unserve(begun, m.current, due)
-		first := now
-		if m.current != nil && len(r.Continues) > 0 {
-			first = l.times[r.Workload].firstBegan
-		}
-		l.times[r.Workload] = times{began: now, firstBegan: first}
-		m.current = begun
-		m.current.phase = rolling
+		unserve(&next.restart, m.current.of(), due)
+		m.current, next.phase = next, rolling
 	})
 }
 
@@ -232,7 +223,9 @@ func (l *Ledger) ExposedTo(ref names.WorkloadRef) (ids []FanOut) {
 // Exposed returns the workloads to which a restart has brought a content of a config that is not judged.
 func (l *Ledger) Exposed(config names.ConfigRef) (all []names.WorkloadRef) {
 	for f := range l.byConfig[config] {
-		all = slices.AppendSeq(all, maps.Keys(f.exposed))
+		for r := range f.exposed {
+			all = append(all, r.workload)
+		}
 	}
 	return all
 }
@@ -304,12 +297,11 @@ func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now
 		switch {
 		case due == nil:
 		case isUncertain && due.takesPlace && due.phase == admitted:
-			if due.isRefused = false; m.uncertain != nil { // any of the requests may arrive
-				due.freesSlot, due.gradual = true, l.shared(union(m.uncertain.fanOuts(), due.fanOuts()))
+			lost := &begun{restart: *due, at: now, first: now}
+			if lost.isRefused = false; m.uncertain != nil { // any of the requests may arrive
+				lost.freesSlot, lost.gradual = true, l.shared(union(m.uncertain.fanOuts(), due.fanOuts()))
 			}
-			since := l.times[ref]
-			since.uncertain = now
-			m.uncertain, l.times[ref] = due, since
+			m.uncertain = lost
 		case isPending:
 			endTurns(ref.Namespace, turns)
 			m.fail(due)
@@ -373,12 +365,11 @@ func (l *Ledger) Forget(ref names.WorkloadRef) {
 				lost.gradual = l.shared(union(current.fanOuts(), lost.fanOuts()))
 				lost.standing = min(lost.standing, current.standing)
 			}
-			since := l.times[ref].uncertain
-			current, l.times[ref] = &lost, times{began: since, firstBegan: since}
+			current = &lost
 		}
 		*m = member{current: current}
 		if m.isFollowed() {
-			l.leaveUnproven(ref, m, l.times[ref].began.Add(l.policy.Deadline))
+			m.leaveUnproven(m.current.at.Add(l.policy.Deadline))
 		}
 	})
 }
@@ -393,24 +384,22 @@ func (l *Ledger) See(ref names.WorkloadRef) {
 	})
 }
 
-// leaveUnproven notes that nothing is to be seen of the restart of a workload, although it is not judged. It keeps its slots until the
+// leaveUnproven notes that nothing is to be seen of the current restart, although it is not judged. It keeps its slots until the
 // given time.
-func (l *Ledger) leaveUnproven(ref names.WorkloadRef, m *member, until time.Time) {
-	isExposed := func(f *fanOut) bool { return f.takesSlot(m.current) }
+func (m *member) leaveUnproven(until time.Time) {
+	isExposed := func(f *fanOut) bool { return f.takesSlot(&m.current.restart) }
 	if !slices.ContainsFunc(m.current.fanOuts(), isExposed) {
-		l.endUnproven(ref, m)
+		m.endUnproven()
 		return
 	}
-	kept := l.times[ref]
-	kept.until = until
-	m.current.phase, l.times[ref] = unproven, kept
+	m.current.phase, m.current.until = unproven, until
 }
 
 // endUnproven ends a restart that has proven nothing.
-func (l *Ledger) endUnproven(ref names.WorkloadRef, m *member) {
+func (m *member) endUnproven() {
 	for _, f := range m.current.fanOuts() {
-		f.noteEnd(ref.Namespace)
-		f.leaveOut(ref)
+		f.noteEnd(m.current.workload.Namespace)
+		f.leaveOut(m.current.workload)
 	}
 	m.current = nil
 }
@@ -450,9 +439,9 @@ func (l *Ledger) End(ref names.WorkloadRef, until, now time.Time) {
 	}
 	l.change(ref, func(m *member) {
 		if until.After(now) {
-			l.leaveUnproven(ref, m, until)
+			m.leaveUnproven(until)
 		} else {
-			l.endUnproven(ref, m)
+			m.endUnproven()
 		}
 	})
 }
@@ -469,16 +458,15 @@ const (
 // Tick ends what has taken its time: the places and slots of uncertain restarts, the slots of those that are not judged, and the
 // patience with workloads that should go first. It should be called every few seconds.
 func (l *Ledger) Tick(now time.Time) {
-	for ref, of := range l.times {
-		m := l.members[ref]
+	for ref, m := range l.members {
 		if m.uncertain != nil {
-			l.passUncertain(ref, m.uncertain, now.Sub(of.uncertain))
+			l.passUncertain(m.uncertain, now.Sub(m.uncertain.at))
 		}
 		switch {
 		case m.current == nil:
-		case m.current.phase == unproven && !now.Before(of.until):
-			l.change(ref, func(m *member) { l.endUnproven(ref, m) })
-		case now.Sub(of.firstBegan) >= longestPlace:
+		case m.current.phase == unproven && !now.Before(m.current.until):
+			l.change(ref, (*member).endUnproven)
+		case now.Sub(m.current.first) >= longestPlace:
 			l.FreePlace(ref) // whatever other restarts go on with it
 		}
 	}
@@ -488,13 +476,13 @@ func (l *Ledger) Tick(now time.Time) {
 }
 
 // passUncertain ends what a restart occupies that has been uncertain for a while.
-func (l *Ledger) passUncertain(ref names.WorkloadRef, r *restart, since time.Duration) {
+func (l *Ledger) passUncertain(r *begun, since time.Duration) {
 	keepsPlace, freesSlot := r.takesPlace && since < uncertainPlace, r.freesSlot || since >= l.policy.Deadline
 	switch {
 	case since >= uncertainSlots:
-		l.Resolve(ref)
+		l.Resolve(r.workload)
 	case keepsPlace != r.takesPlace || freesSlot != r.freesSlot:
-		l.change(ref, func(m *member) { m.uncertain.takesPlace, m.uncertain.freesSlot = keepsPlace, freesSlot })
+		l.change(r.workload, func(m *member) { m.uncertain.takesPlace, m.uncertain.freesSlot = keepsPlace, freesSlot })
 	}
 }
 
@@ -506,7 +494,7 @@ func (l *Ledger) Resolve(ref names.WorkloadRef) {
 	l.change(ref, func(m *member) {
 		endTurns(ref.Namespace, m.uncertain.turns())
 		if m.isPending && m.next == nil {
-			m.fail(m.uncertain)
+			m.fail(&m.uncertain.restart)
 		}
 		m.uncertain = nil
 	})
@@ -524,9 +512,6 @@ func (l *Ledger) change(ref names.WorkloadRef, change func(*member)) {
 	l.count(ref.Namespace, m, -1)
 	change(m)
 	l.count(ref.Namespace, m, +1)
-	if m.current == nil && m.uncertain == nil {
-		delete(l.times, ref)
-	}
 	if m.isEmpty() {
 		if delete(l.members, ref); len(l.members) == 0 {
 			l.members = make(map[names.WorkloadRef]*member) // releases the memory that many entries took
@@ -555,7 +540,7 @@ func (l *Ledger) count(namespace string, m *member, sign int) {
 			continue
 		}
 		for _, f := range r.fanOuts() {
-			if f.count(r, sign); r == m.uncertain && m.next != nil && slices.Contains(m.next.fanOuts(), f) {
+			if f.count(r, sign); r == m.uncertain.of() && m.next != nil && slices.Contains(m.next.fanOuts(), f) {
 				f.twice += sign
 			}
 		}

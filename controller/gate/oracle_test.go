@@ -21,9 +21,9 @@ type tallies struct {
 }
 
 type fanOutTally struct {
-	Members, Waiting, SlotsTaken int
-	Fresh                        [Unwell + 1]int
-	Parts                        map[string]partTally
+	Members, Waiting, SlotsTaken, Exposed int
+	Fresh                                 [Unwell + 1]int
+	Parts                                 map[string]partTally
 }
 
 type partTally struct {
@@ -38,7 +38,7 @@ func (l *Ledger) kept() tallies {
 		FanOuts: map[FanOut]fanOutTally{}, Waves: map[string]map[int16]int{}, Waiting: map[Reason]int{},
 	}
 	for id, f := range l.fanOuts {
-		kept := fanOutTally{Members: f.members, Waiting: f.waiting, SlotsTaken: f.slotsTaken, Fresh: f.fresh, Parts: map[string]partTally{}}
+		kept := fanOutTally{Members: f.members, Waiting: f.waiting, SlotsTaken: f.slotsTaken, Exposed: len(f.exposed), Fresh: f.fresh, Parts: map[string]partTally{}}
 		for _, p := range f.parts {
 			kept.Parts[p.namespace] = partTally{p.turns(), p.slotsTaken, p.inTurn}
 		}
@@ -102,12 +102,16 @@ func (t *tallies) count(ref names.WorkloadRef, m *member) {
 		}
 		t.Waves[ref.Namespace][m.wave]++
 	}
-	for _, r := range []*restart{m.current, m.next, m.uncertain} {
+	for _, r := range []*restart{m.current.of(), m.next, m.uncertain.of()} {
 		if r == nil {
 			continue
 		}
-		for _, f := range r.fanOuts() {
-			t.FanOuts[f.id] = t.FanOuts[f.id].with(r, f)
+		for i, f := range r.fanOuts() {
+			tally := t.FanOuts[f.id].with(r, f)
+			if r.phase > admitted && f.takesSlot(r) && !slices.Contains(r.fanOuts()[:i], f) {
+				tally.Exposed++
+			}
+			t.FanOuts[f.id] = tally
 		}
 		if r.phase == waiting {
 			t.Waiting[r.reason()]++
@@ -209,10 +213,10 @@ func (l *Ledger) leak() string {
 			return fmt.Sprintf("%s is kept", ref)
 		}
 	}
-	if len(l.members) > 0 && len(l.times) <= len(l.members) {
+	if len(l.members) > 0 {
 		return ""
 	}
-	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns)+len(l.times) > 0 {
+	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns) > 0 {
 		return fmt.Sprintf("without members: %d fan-outs, waves of %d namespaces, places of %d, lines of %d, turns of %d",
 			len(l.fanOuts), len(l.waves), len(l.places.in), len(l.places.lines), len(l.places.turns))
 	}

@@ -12,22 +12,30 @@ type member struct {
 	wave int16
 	// isPending means that it is not known yet whether a restart is due.
 	isPending bool
-	current   *restart // under way, or over without a verdict; nil if there is none
+	current   *begun   // under way, or over without a verdict; nil if there is none
 	next      *restart // due; nil if there is none
 	// uncertain is a restart that the API server may have accepted without saying so; nil if there is none.
-	uncertain *restart
+	uncertain *begun
 }
 
-// times are those of what has begun, or may have. Few members have any, and those that wait are very many.
-type times struct {
-	began      time.Time // when the current restart did
-	firstBegan time.Time // when the first one did that it goes on with
-	until      time.Time // until when it keeps its slots if it is unproven
-	uncertain  time.Time // since when another one may have begun
+// begun is a restart that has begun, or may have. Few members have one, and those that wait are very many.
+type begun struct {
+	restart
+	at    time.Time // when it began, or may have
+	first time.Time // when the first one began that it goes on with
+	until time.Time // until when it keeps its slots if it is unproven
+}
+
+// of returns the restart itself, nil if there is none.
+func (b *begun) of() *restart {
+	if b == nil {
+		return nil
+	}
+	return &b.restart
 }
 
 // restarts returns all of them; some may be nil.
-func (m *member) restarts() [3]*restart { return [3]*restart{m.current, m.next, m.uncertain} }
+func (m *member) restarts() [3]*restart { return [3]*restart{m.current.of(), m.next, m.uncertain.of()} }
 
 // restart is a restart that is due or under way. There are as many as workloads when a shared config
 // changes, so they are small. Each answer that it has to wait makes a new one.
