@@ -110,10 +110,11 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	watches, optIns := new(intake.Watches), optedin.NewOptIns(options.OptIns, options.Namespaces)
 	pods := kinds.PodReader{Apps: to.following.Apps.RESTClient(), Core: to.following.Core.RESTClient(), Kinds: to.custom, Events: to.recorder}
 
-	changes, table, queue := pending.NewChangeQueue(), tracker.New(), restart.NewQueue()
+	table, queue := tracker.New(), restart.NewQueue()
+	changes := pending.NewChangeQueue(table.Changes())
 	evictions, notices, unjudged, refused, haltsChanged := follow.NewEvictions(known, table), gatekeeper.NewNotices(log), pending.NewUnjudged(), run.NewSignal(), run.NewSignal()
 	gate := gatekeeper.New(gatekeeper.Options{
-		FanOut: options.FanOut, Evicts: options.Evict, Deadline: options.RestartDeadline, Catalog: known, Notices: notices, Log: log,
+		FanOut: options.FanOut, Evicts: options.Evict, Deadline: options.RestartDeadline, Catalog: known, Notices: notices, Members: table.Members(), Undecided: table.Undecided, Log: log,
 		Wake:           func(ref names.WorkloadRef) { queue.Add(ref, names.ConfigRef{}) },
 		KnowsWorkloads: watches.KnowWorkloads, KnowsWhatExists: watches.KnowWhatExists,
 	})
@@ -296,7 +297,7 @@ func (c *Controller) beginToLead() {
 	if c.role.Acts() {
 		c.evictor.ObserveAll() // before, so that it is known whose pods may be left
 		c.deliveries.ResumeAll(time.Now())
-		c.gate.FindWaves(c.restarter.IsUndecided)
+		c.gate.FindWaves()
 	}
 	c.intake.Unusable.ReportAll()
 	c.intake.Mistakes.ReportAll()

@@ -85,9 +85,9 @@ func TestTheFirstListOfConfigsIsNoChangeAndLaterOnesAre(t *testing.T) {
 func requirePending(t *testing.T, c *Controller, want ...string) {
 	t.Helper()
 	var got []string
-	for _, waiting := range c.changes.Pending {
-		for subject := range waiting {
-			got = append(got, subject.String())
+	for _, row := range c.Table.All() {
+		for _, change := range row.Changes.All() {
+			got = append(got, change.Subject.String())
 		}
 	}
 	slices.Sort(got)

@@ -2,6 +2,7 @@ package controller
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -190,7 +191,9 @@ func TestAWorkloadIsDecidedAboutOnceTheConfigsOfAnotherNamespaceAreListed(t *tes
 	w.controller.restarter.KnowsConfigs = func(namespace string) bool { return knowsAll || namespace != "others" }
 	w.runs("a/web", alsoFlags)
 	settle(w)
-	waits := func() bool { return w.controller.restarter.IsUndecided(objecttest.DeploymentNamed("a/web")) }
+	waits := func() bool {
+		return slices.Contains(slices.Collect(w.controller.restarter.Table.Undecided()), objecttest.DeploymentNamed("a/web"))
+	}
 	knowsAll = true
 	for _, listed := range []map[string]bool{{}, {"b": true}} {
 		if w.controller.restarter.AskUnknown(listed); w.work() || !waits() {

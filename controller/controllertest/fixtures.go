@@ -37,9 +37,10 @@ func Followed(known *catalog.Catalog) *follow.Deliveries {
 
 // OpenGate returns a gatekeeper that holds no restart back but for its budget.
 func OpenGate(known *catalog.Catalog) *gatekeeper.Gatekeeper {
+	table := tracker.New()
 	g := gatekeeper.New(gatekeeper.Options{
 		FanOut: gatekeeper.FanOutOptions{Limit: 50}, Catalog: known, Wake: func(names.WorkloadRef) {}, KnowsWorkloads: func(string) bool { return true },
-		KnowsWhatExists: func(names.ConfigKind, string) bool { return false }, Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)),
+		KnowsWhatExists: func(names.ConfigKind, string) bool { return false }, Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)), Members: table.Members(), Undecided: table.Undecided,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	g.SetHaltsTried()

@@ -45,7 +45,7 @@ func requestsOf(readers, configs int) []*Request {
 func playFanOut(b *testing.B, requests []*Request) (asked int) {
 	byRef := make(map[names.WorkloadRef]*Request, len(requests))
 	queue := make([]*Request, 0, len(requests))
-	l := New(gradual(50), func(ref names.WorkloadRef) { queue = append(queue, byRef[ref]) })
+	l := newLedger(gradual(50), func(ref names.WorkloadRef) { queue = append(queue, byRef[ref]) })
 	for _, r := range requests {
 		byRef[r.Workload] = r
 		queue = append(queue, r)
@@ -75,7 +75,7 @@ func BenchmarkWaiting(b *testing.B) {
 	requests := requestsOf(waiting, 1)
 	for b.Loop() {
 		before := heapSize()
-		l := New(gradual(50), func(names.WorkloadRef) {})
+		l := newLedger(gradual(50), func(names.WorkloadRef) {})
 		for _, r := range requests {
 			l.Ask(r, start)
 		}

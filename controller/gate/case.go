@@ -65,9 +65,9 @@ type Tally struct {
 
 // Explain returns what [Ledger.Ask] would answer, and changes nothing.
 func (l *Ledger) Explain(r *Request, now time.Time) Answer {
-	m := l.members[r.Workload]
+	m := l.members.Of(r.Workload)
 	if m == nil {
-		m = &member{}
+		m = &Member{}
 	}
 	l.count(r.Workload.Namespace, m, -1) // the case is about the other workloads
 	defer l.count(r.Workload.Namespace, m, +1)
@@ -78,7 +78,7 @@ func (l *Ledger) Explain(r *Request, now time.Time) Answer {
 }
 
 // caseOf returns what decides about a restart, which does not count yet. Neither does the workload.
-func (l *Ledger) caseOf(r *Request, m *member) Case {
+func (l *Ledger) caseOf(r *Request, m *Member) Case {
 	c := Case{
 		Hold: r.Hold, Halt: l.halts.find(r.Causes), Missing: r.Missing, Closed: r.Closed, Opens: r.Opens, Wait: r.Wait, CannotRoll: r.CannotRoll,
 		AfterWave:  l.isAfterWave(r.Workload.Namespace, r.Wave),

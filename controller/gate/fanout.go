@@ -275,7 +275,7 @@ func (l *Ledger) CountRunning(id FanOut, running []names.WorkloadRef, failed ...
 		return
 	}
 	isOther := func(ref names.WorkloadRef) bool {
-		m := l.members[ref]
+		m := l.members.Of(ref)
 		return m == nil || !slices.Contains(m.fanOuts(), f)
 	}
 	others := 0

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/rows"
 )
 
 var start = time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
@@ -20,8 +21,22 @@ type book struct {
 
 func newBook(t *testing.T, policy Policy) *book {
 	b := &book{t: t, now: start}
-	b.Ledger = New(policy, func(ref names.WorkloadRef) { b.woken = append(b.woken, ref.Name) })
+	b.Ledger = newLedger(policy, func(ref names.WorkloadRef) { b.woken = append(b.woken, ref.Name) })
 	return b
+}
+
+// newLedger returns a ledger with a table of its own.
+func newLedger(policy Policy, wake func(names.WorkloadRef)) *Ledger {
+	table := rows.New(func(m **Member) bool { return *m == nil })
+	return New(policy, rows.ColumnOf(table, func(m **Member) **Member { return m }), wake)
+}
+
+// size returns how many workloads the ledger knows.
+func (l *Ledger) size() (members int) {
+	for range l.members.All() {
+		members++
+	}
+	return members
 }
 
 func gradual(limit int) Policy { return Policy{Gradual: true, Limit: limit} }

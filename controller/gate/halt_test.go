@@ -75,11 +75,15 @@ func TestAHaltIsRememberedWhileItsContentIsGone(t *testing.T) {
 		meanwhile func(*book, *Halt)
 		want      Reason
 	}{
-		"nothing happens":              {func(*book, *Halt) {}, Halted},
-		"the config is gone":           {func(b *book, _ *Halt) { b.ContentChanged(config("c"), present("")) }, Halted},
-		"the workload runs":            {func(b *book, h *Halt) { b.Recovered(h.Failed[0], h.Config, readsAll) }, Halted},
-		"a person resumes it":          {func(b *book, h *Halt) { b.Resume(h.Config, h.ID, b.now) }, SlowStart},
-		"another process takes over":   {func(b *book, h *Halt) { restored := *h; b.Ledger = New(b.policy, b.wake); b.Restore(restored, b.now) }, Halted},
+		"nothing happens":     {func(*book, *Halt) {}, Halted},
+		"the config is gone":  {func(b *book, _ *Halt) { b.ContentChanged(config("c"), present("")) }, Halted},
+		"the workload runs":   {func(b *book, h *Halt) { b.Recovered(h.Failed[0], h.Config, readsAll) }, Halted},
+		"a person resumes it": {func(b *book, h *Halt) { b.Resume(h.Config, h.ID, b.now) }, SlowStart},
+		"another process takes over": {func(b *book, h *Halt) {
+			restored := *h
+			b.Ledger = newLedger(b.policy, b.wake)
+			b.Restore(restored, b.now)
+		}, Halted},
 		"nobody could tell it is back": {func(b *book, h *Halt) { b.NoteContent(h.Config, func(string) Presence { return Lost }) }, SlowStart},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/rows"
 	"kubernetes-deployment-restart-controller/internal/counts"
 )
 
@@ -62,7 +63,7 @@ type Cause struct {
 type Ledger struct {
 	policy  Policy
 	wake    func(names.WorkloadRef)
-	members map[names.WorkloadRef]*member
+	members rows.Column[Member]
 	fanOuts map[FanOut]*fanOut
 	// byConfig holds the same fan-outs by their configs.
 	byConfig map[names.ConfigRef]map[*fanOut]struct{}
@@ -79,13 +80,17 @@ type Ledger struct {
 	recent    *[]*fanOut        // see shared
 }
 
-// New returns a ledger without restarts. It calls wake with each workload that waited and should ask
-// again; wake must return at once and must not call the ledger.
-func New(policy Policy, wake func(names.WorkloadRef)) *Ledger {
+// New returns a ledger without restarts, and empties the given column, which it keeps what it knows in: it must be locked while a
+// method of the ledger is called. The ledger calls wake with each workload that waited and should ask again; wake must return at once
+// and must not use the table.
+func New(policy Policy, members rows.Column[Member], wake func(names.WorkloadRef)) *Ledger {
+	for ref := range members.All() {
+		members.Set(ref, nil)
+	}
 	return &Ledger{
 		policy:   policy,
 		wake:     wake,
-		members:  make(map[names.WorkloadRef]*member),
+		members:  members,
 		fanOuts:  make(map[FanOut]*fanOut),
 		byConfig: make(map[names.ConfigRef]map[*fanOut]struct{}),
 		halts:    newHalts(),
@@ -104,7 +109,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	asking := l.newRestart(r, now)
 	due, decided := &asking, l.first.decided(r.Workload)
 	var answer Answer
-	l.change(r.Workload, func(m *member) {
+	l.change(r.Workload, func(m *Member) {
 		turns := m.next.turns()
 		wasRefused := m.next != nil && m.next.isRefused
 		m.leave()
@@ -189,7 +194,7 @@ func (l *Ledger) shared(fanOuts []*fanOut) *[]*fanOut {
 
 // Begin notes that a restart has begun. The API server has accepted it.
 func (l *Ledger) Begin(r *Request, now time.Time) {
-	l.change(r.Workload, func(m *member) {
+	l.change(r.Workload, func(m *Member) {
 		m.leave()
 		m.uncertain = nil
 		m.wave, m.isPending = r.Wave, false
@@ -212,7 +217,7 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 
 // ExposedTo returns the fan-outs whose content a restart has brought to a workload that is not judged.
 func (l *Ledger) ExposedTo(ref names.WorkloadRef) (ids []FanOut) {
-	if m := l.members[ref]; m != nil && m.current != nil {
+	if m := l.members.Of(ref); m != nil && m.current != nil {
 		for _, f := range m.current.fanOuts() {
 			ids = append(ids, f.id)
 		}
@@ -235,19 +240,19 @@ func (l *Ledger) Exposed(config names.ConfigRef) (all []names.WorkloadRef) {
 // workloads, and their owners can write that.
 func (l *Ledger) BeginFormer(r *Request, now time.Time) {
 	own := l.places.in[r.Workload.Namespace]
-	if m := l.members[r.Workload]; m != nil && m.holdsPlace() {
+	if m := l.members.Of(r.Workload); m != nil && m.holdsPlace() {
 		own--
 	}
 	hasPlaces := hasPlace(l.places.limit-own, own)
 	l.Begin(r, now)
-	if m := l.members[r.Workload]; m != nil && m.current != nil && !hasPlaces {
+	if m := l.members.Of(r.Workload); m != nil && m.current != nil && !hasPlaces {
 		l.FreePlace(r.Workload)
 	}
 }
 
 // Current returns the id of the restart of a workload that is under way, and false if there is none.
 func (l *Ledger) Current(ref names.WorkloadRef) (id string, found bool) {
-	m := l.members[ref]
+	m := l.members.Of(ref)
 	if m == nil || m.current == nil {
 		return "", false
 	}
@@ -256,23 +261,23 @@ func (l *Ledger) Current(ref names.WorkloadRef) (id string, found bool) {
 
 // IsBeginning reports whether a restart of a workload may begin now, or may have begun without an answer.
 func (l *Ledger) IsBeginning(ref names.WorkloadRef) bool {
-	m := l.members[ref]
+	m := l.members.Of(ref)
 	return m != nil && (m.uncertain != nil || m.next != nil && m.next.phase == admitted)
 }
 
 // FreePlace lets others have the place of a restart that is under way for too long, and its slot in the fan-out of
 // a group.
 func (l *Ledger) FreePlace(ref names.WorkloadRef) {
-	if m := l.members[ref]; m == nil || m.current == nil || m.current.freesSlot {
+	if m := l.members.Of(ref); m == nil || m.current == nil || m.current.freesSlot {
 		return
 	}
-	l.change(ref, func(m *member) { m.current.takesPlace, m.current.freesSlot = false, true })
+	l.change(ref, func(m *Member) { m.current.takesPlace, m.current.freesSlot = false, true })
 }
 
 // IsPartOf reports whether the restart of a workload that is under way belongs to a gradual fan-out of a
 // config, or of the group that the config belongs to.
 func (l *Ledger) IsPartOf(ref names.WorkloadRef, config names.ConfigRef) bool {
-	m := l.members[ref]
+	m := l.members.Of(ref)
 	return m != nil && m.current != nil && slices.ContainsFunc(m.current.fanOuts(), func(f *fanOut) bool {
 		return f.id.Config == config || f.id.Config == GroupOf(config.Kind, config.Name)
 	})
@@ -286,10 +291,10 @@ func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now
 	if !isPending {
 		l.passBy(ref)
 	}
-	if l.members[ref] == nil {
+	if l.members.Of(ref) == nil {
 		return
 	}
-	l.change(ref, func(m *member) {
+	l.change(ref, func(m *Member) {
 		turns := m.next.turns()
 		m.leave()
 		due := m.next
@@ -314,18 +319,18 @@ func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now
 
 // Refuse notes whether the API server refused to let the restart begin that was released last.
 func (l *Ledger) Refuse(ref names.WorkloadRef, isRefused bool) {
-	if m := l.members[ref]; m != nil && m.next != nil && m.next.isRefused != isRefused {
-		l.change(ref, func(m *member) { m.next.isRefused = isRefused })
+	if m := l.members.Of(ref); m != nil && m.next != nil && m.next.isRefused != isRefused {
+		l.change(ref, func(m *Member) { m.next.isRefused = isRefused })
 	}
 }
 
 // Settle notes that no restart of a workload is due any more. An uncertain one keeps its place and its slots.
 func (l *Ledger) Settle(ref names.WorkloadRef) {
 	l.passBy(ref)
-	if l.members[ref] == nil {
+	if l.members.Of(ref) == nil {
 		return
 	}
-	l.change(ref, func(m *member) {
+	l.change(ref, func(m *Member) {
 		endTurns(ref.Namespace, m.next.turns())
 		m.leave()
 		unserve(nil, m.next)
@@ -336,7 +341,7 @@ func (l *Ledger) Settle(ref names.WorkloadRef) {
 // Expect notes that it will soon be known whether a restart of a workload is due, so that later waves
 // wait for that.
 func (l *Ledger) Expect(ref names.WorkloadRef, wave int16) {
-	l.change(ref, func(m *member) {
+	l.change(ref, func(m *Member) {
 		isInLine := m.next != nil && m.next.phase == waiting && m.next.reason() == Wave
 		if m.isPending = true; m.wave == wave || !isInLine {
 			m.wave = wave
@@ -352,10 +357,10 @@ func (l *Ledger) Expect(ref names.WorkloadRef, wave int16) {
 // Forget forgets a workload that is gone.
 func (l *Ledger) Forget(ref names.WorkloadRef) {
 	l.passBy(ref)
-	if l.members[ref] == nil {
+	if l.members.Of(ref) == nil {
 		return
 	}
-	l.change(ref, func(m *member) {
+	l.change(ref, func(m *Member) {
 		endTurns(ref.Namespace, m.next.turns())
 		m.leave()
 		current := m.current
@@ -367,7 +372,7 @@ func (l *Ledger) Forget(ref names.WorkloadRef) {
 			}
 			current = &lost
 		}
-		*m = member{current: current}
+		*m = Member{current: current}
 		if m.isFollowed() {
 			m.leaveUnproven(m.current.at.Add(l.policy.Deadline))
 		}
@@ -376,17 +381,17 @@ func (l *Ledger) Forget(ref names.WorkloadRef) {
 
 // See notes that something is to be seen again of a restart of which nothing was. It keeps its slots from now on until it is judged.
 func (l *Ledger) See(ref names.WorkloadRef) {
-	if m := l.members[ref]; m == nil || m.current == nil || m.current.phase != unproven {
+	if m := l.members.Of(ref); m == nil || m.current == nil || m.current.phase != unproven {
 		return
 	}
-	l.change(ref, func(m *member) {
+	l.change(ref, func(m *Member) {
 		m.current.phase = soaking // which takes no place
 	})
 }
 
 // leaveUnproven notes that nothing is to be seen of the current restart, although it is not judged. It keeps its slots until the
 // given time.
-func (m *member) leaveUnproven(until time.Time) {
+func (m *Member) leaveUnproven(until time.Time) {
 	isExposed := func(f *fanOut) bool { return f.takesSlot(&m.current.restart) }
 	if !slices.ContainsFunc(m.current.fanOuts(), isExposed) {
 		m.endUnproven()
@@ -396,7 +401,7 @@ func (m *member) leaveUnproven(until time.Time) {
 }
 
 // endUnproven ends a restart that has proven nothing.
-func (m *member) endUnproven() {
+func (m *Member) endUnproven() {
 	for _, f := range m.current.fanOuts() {
 		f.noteEnd(m.current.workload.Namespace)
 		f.leaveOut(m.current.workload)
@@ -406,18 +411,18 @@ func (m *member) endUnproven() {
 
 // Rolled notes that all pods of a workload run after its restart, though not for long.
 func (l *Ledger) Rolled(ref names.WorkloadRef) {
-	if m := l.members[ref]; m == nil || !m.isFollowed() || m.current.phase == soaking {
+	if m := l.members.Of(ref); m == nil || !m.isFollowed() || m.current.phase == soaking {
 		return
 	}
-	l.change(ref, func(m *member) { m.current.phase = soaking })
+	l.change(ref, func(m *Member) { m.current.phase = soaking })
 }
 
 // Deliver notes that a restart is over, and was delivered.
 func (l *Ledger) Deliver(ref names.WorkloadRef) {
-	if m := l.members[ref]; m == nil || m.current == nil {
+	if m := l.members.Of(ref); m == nil || m.current == nil {
 		return
 	}
-	l.change(ref, func(m *member) {
+	l.change(ref, func(m *Member) {
 		for _, f := range m.current.fanOuts() {
 			f.noteEnd(ref.Namespace)
 			if m.current.standing != Unwell {
@@ -433,11 +438,11 @@ func (l *Ledger) Deliver(ref names.WorkloadRef) {
 // End notes that a restart is over, and was not delivered. If it failed, see [Ledger.Fail]. If it was not judged, it keeps its slots
 // until the given time: nothing that people or other writers do may let the next one begin.
 func (l *Ledger) End(ref names.WorkloadRef, until, now time.Time) {
-	m := l.members[ref]
+	m := l.members.Of(ref)
 	if m == nil || m.current == nil || until.After(now) && m.current.phase == unproven {
 		return
 	}
-	l.change(ref, func(m *member) {
+	l.change(ref, func(m *Member) {
 		if until.After(now) {
 			m.leaveUnproven(until)
 		} else {
@@ -458,14 +463,14 @@ const (
 // Tick ends what has taken its time: the places and slots of uncertain restarts, the slots of those that are not judged, and the
 // patience with workloads that should go first. It should be called every few seconds.
 func (l *Ledger) Tick(now time.Time) {
-	for ref, m := range l.members {
+	for ref, m := range l.members.All() {
 		if m.uncertain != nil {
 			l.passUncertain(m.uncertain, now.Sub(m.uncertain.at))
 		}
 		switch {
 		case m.current == nil:
 		case m.current.phase == unproven && !now.Before(m.current.until):
-			l.change(ref, (*member).endUnproven)
+			l.change(ref, (*Member).endUnproven)
 		case now.Sub(m.current.first) >= longestPlace:
 			l.FreePlace(ref) // whatever other restarts go on with it
 		}
@@ -482,16 +487,16 @@ func (l *Ledger) passUncertain(r *begun, since time.Duration) {
 	case since >= uncertainSlots:
 		l.Resolve(r.workload)
 	case keepsPlace != r.takesPlace || freesSlot != r.freesSlot:
-		l.change(r.workload, func(m *member) { m.uncertain.takesPlace, m.uncertain.freesSlot = keepsPlace, freesSlot })
+		l.change(r.workload, func(m *Member) { m.uncertain.takesPlace, m.uncertain.freesSlot = keepsPlace, freesSlot })
 	}
 }
 
 // Resolve notes that the API server has not accepted an uncertain restart, and never will. If it has, [Ledger.Begin] says so.
 func (l *Ledger) Resolve(ref names.WorkloadRef) {
-	if m := l.members[ref]; m == nil || m.uncertain == nil {
+	if m := l.members.Of(ref); m == nil || m.uncertain == nil {
 		return
 	}
-	l.change(ref, func(m *member) {
+	l.change(ref, func(m *Member) {
 		endTurns(ref.Namespace, m.uncertain.turns())
 		if m.isPending && m.next == nil {
 			m.fail(&m.uncertain.restart)
@@ -502,20 +507,21 @@ func (l *Ledger) Resolve(ref names.WorkloadRef) {
 
 // change changes what is known about a workload, and calls those that waited for that. Nobody waits for a
 // workload to join a fan-out.
-func (l *Ledger) change(ref names.WorkloadRef, change func(*member)) {
-	m := l.members[ref]
-	if m == nil {
-		m = &member{}
-		l.members[ref] = m
+func (l *Ledger) change(ref names.WorkloadRef, change func(*Member)) {
+	m := l.members.Of(ref)
+	isNew := m == nil
+	if isNew {
+		m = &Member{}
 	}
 	before := m.fanOuts()
 	l.count(ref.Namespace, m, -1)
 	change(m)
 	l.count(ref.Namespace, m, +1)
-	if m.isEmpty() {
-		if delete(l.members, ref); len(l.members) == 0 {
-			l.members = make(map[names.WorkloadRef]*member) // releases the memory that many entries took
-		}
+	switch isEmpty := m.isEmpty(); {
+	case isEmpty && !isNew:
+		l.members.Set(ref, nil)
+	case !isEmpty && isNew:
+		l.members.Set(ref, m)
 	}
 	for _, f := range before {
 		l.callNext(f)
@@ -525,7 +531,7 @@ func (l *Ledger) change(ref names.WorkloadRef, change func(*member)) {
 }
 
 // count adds what a workload contributes to the tallies, or takes it away.
-func (l *Ledger) count(namespace string, m *member, sign int) {
+func (l *Ledger) count(namespace string, m *Member, sign int) {
 	if m.holdsPlace() {
 		l.places.take(namespace, sign)
 	}

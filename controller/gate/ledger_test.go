@@ -432,7 +432,7 @@ func TestAHeldWorkloadThatCannotRollBlocksNobody(t *testing.T) {
 	b.expect("", paused)
 	b.Begin(paused, b.now)
 	b.check()
-	if len(b.members) != 1 {
+	if b.size() != 1 {
 		t.Error("it is kept though nothing follows")
 	}
 }
@@ -682,7 +682,7 @@ func TestARestartWithoutAnAnswerThatIsRefusedLaterCountsOnce(t *testing.T) {
 
 // Workloads that ask again only after a day keep the fan-outs of all the content that others have seen replaced since.
 func TestWhatANamespaceKeepsOfFanOutsThatItLeavesIsBounded(t *testing.T) {
-	b := New(gradual(50), func(names.WorkloadRef) {})
+	b := newLedger(gradual(50), func(names.WorkloadRef) {})
 	for round := range 20 {
 		cause := Cause{Config: config("c"), IsGradual: true, Moments: []names.Sequence{names.Sequence(round + 1)}} //nolint:gosec // a small number
 		for i := range 300 {

@@ -48,7 +48,7 @@ func (l *line) next() *restart {
 
 // join makes the next restart of a workload wait for the reason of an answer. There is no line for what
 // only time or a person changes.
-func (l *Ledger) join(m *member, answer *Answer) {
+func (l *Ledger) join(m *Member, answer *Answer) {
 	r := m.next
 	r.waitsFor = uint8(slices.Index(Reasons, answer.Reason))
 	switch answer.Reason {
@@ -65,7 +65,7 @@ func (l *Ledger) join(m *member, answer *Answer) {
 
 // call tells a restart that waited to ask again.
 func (l *Ledger) call(r *restart) {
-	m := l.members[r.workload]
+	m := l.members.Of(r.workload)
 	l.count(r.workload.Namespace, m, -1)
 	r.phase = called
 	l.count(r.workload.Namespace, m, +1)

@@ -72,7 +72,7 @@ func (l *Ledger) counted() tallies {
 			t.FanOuts[id].Parts[p.namespace] = partTally{Turns: p.ended} // which nobody else knows
 		}
 	}
-	for ref, m := range l.members {
+	for ref, m := range l.members.All() {
 		t.count(ref, m)
 	}
 	for id, f := range t.FanOuts {
@@ -88,7 +88,7 @@ func (l *Ledger) counted() tallies {
 	return t
 }
 
-func (t *tallies) count(ref names.WorkloadRef, m *member) {
+func (t *tallies) count(ref names.WorkloadRef, m *Member) {
 	if m.current != nil && m.current.phase != unproven {
 		t.UnderWay++
 	}
@@ -154,7 +154,7 @@ func (l *Ledger) problem() string {
 	if diff := cmp.Diff(l.counted(), l.kept()); diff != "" {
 		return "tallies differ from the members (-members +tallies):\n" + diff
 	}
-	for ref, m := range l.members {
+	for ref, m := range l.members.All() {
 		if r := m.next; r != nil && r.phase == waiting {
 			if problem := l.problemOf(m, r); problem != "" {
 				return fmt.Sprintf("%s: %s", ref, problem)
@@ -166,7 +166,7 @@ func (l *Ledger) problem() string {
 
 // problemOf returns what is wrong with a restart that waits: it must be in its line, once, and must not
 // wait for something that is over.
-func (l *Ledger) problemOf(m *member, r *restart) string {
+func (l *Ledger) problemOf(m *Member, r *restart) string {
 	if r.line != nil {
 		if i := slices.Index(r.line.entries, r); i < 0 || slices.Contains(r.line.entries[i+1:], r) {
 			return fmt.Sprintf("waits for %s, but not once in its line", r.reason())
@@ -208,12 +208,12 @@ func (l *Ledger) isActive(line *line) bool {
 
 // leak returns what the ledger keeps though nothing needs it.
 func (l *Ledger) leak() string {
-	for ref, m := range l.members {
+	for ref, m := range l.members.All() {
 		if m.isEmpty() {
 			return fmt.Sprintf("%s is kept", ref)
 		}
 	}
-	if len(l.members) > 0 {
+	if l.size() > 0 {
 		return ""
 	}
 	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns) > 0 {

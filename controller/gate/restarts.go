@@ -7,8 +7,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-// member is what the ledger knows of a workload.
-type member struct {
+// Member is what the ledger knows of a workload. It is part of the row of the workload; only the ledger looks into it.
+type Member struct {
 	wave int16
 	// isPending means that it is not known yet whether a restart is due.
 	isPending bool
@@ -35,7 +35,7 @@ func (b *begun) of() *restart {
 }
 
 // restarts returns all of them; some may be nil.
-func (m *member) restarts() [3]*restart { return [3]*restart{m.current.of(), m.next, m.uncertain.of()} }
+func (m *Member) restarts() [3]*restart { return [3]*restart{m.current.of(), m.next, m.uncertain.of()} }
 
 // restart is a restart that is due or under way. There are as many as workloads when a shared config
 // changes, so they are small. Each answer that it has to wait makes a new one.
@@ -84,26 +84,26 @@ func (r *restart) isInTurn() bool {
 }
 
 // holdsPlace reports whether the workload counts for the limit.
-func (m *member) holdsPlace() bool {
+func (m *Member) holdsPlace() bool {
 	return m.uncertain != nil && m.uncertain.takesPlace ||
 		m.current != nil && m.current.takesPlace && m.current.phase == rolling ||
 		m.next != nil && m.next.takesPlace && m.next.phase == admitted
 }
 
 // isUnsettled reports whether later waves have to wait for the workload.
-func (m *member) isUnsettled() bool {
+func (m *Member) isUnsettled() bool {
 	return m.isPending || m.next != nil && !m.next.cannotRoll || m.current != nil && m.current.phase == rolling
 }
 
-func (m *member) isEmpty() bool {
+func (m *Member) isEmpty() bool {
 	return m.current == nil && m.next == nil && !m.isPending && m.uncertain == nil
 }
 
 // isFollowed reports whether a restart is under way.
-func (m *member) isFollowed() bool { return m.current != nil && m.current.phase != unproven }
+func (m *Member) isFollowed() bool { return m.current != nil && m.current.phase != unproven }
 
 // fail keeps the restart that is due, or that was uncertain, as one that could not begin.
-func (m *member) fail(r *restart) {
+func (m *Member) fail(r *restart) {
 	failed := *r
 	failed.phase, failed.line = failing, nil
 	m.next = &failed
@@ -135,7 +135,7 @@ func endTurns(namespace string, turns []*fanOut) {
 }
 
 // fanOuts returns the fan-outs that the workload is part of.
-func (m *member) fanOuts() (all []*fanOut) {
+func (m *Member) fanOuts() (all []*fanOut) {
 	for _, r := range m.restarts() {
 		if r != nil {
 			all = union(all, r.fanOuts())
@@ -168,7 +168,7 @@ func unserve(due *restart, earlier ...*restart) {
 }
 
 // leave takes the next restart out of the line in which it waits.
-func (m *member) leave() {
+func (m *Member) leave() {
 	if r := m.next; r != nil && r.phase == waiting {
 		r.phase = called // so that its entry in the line has no effect any more
 		if r.line != nil {

@@ -60,7 +60,7 @@ func (f *fleet) lead() {
 		exposed: map[*app]map[FanOut]time.Time{}, wasWell: map[*app]bool{}, lostUntil: map[*app]time.Time{}, began: map[*app]time.Time{},
 		first: map[names.ConfigRef][]names.WorkloadRef{}, firstUntil: map[names.ConfigRef]time.Time{}, skew: f.skew(),
 	}
-	l.ledger = New(f.policy, l.wake)
+	l.ledger = newLedger(f.policy, l.wake)
 	f.leader = l
 	f.leaders++
 	f.say("a new leader, its clock is ahead by %s", l.skew)

@@ -122,7 +122,7 @@ func (f *fleet) checkDelivered() {
 		}
 	}
 	f.checkLedger()
-	if left := len(f.leader.ledger.members); left > 0 && f.problem == "" {
+	if left := f.leader.ledger.size(); left > 0 && f.problem == "" {
 		f.breaks("%d workloads are left in the ledger", left)
 	}
 }

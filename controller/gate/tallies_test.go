@@ -2,8 +2,6 @@ package gate
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"testing"
 	"time"
 
@@ -19,7 +17,7 @@ func TestTalliesAreThoseOfTheMembersWhateverHappens(t *testing.T) {
 		policy := Policy{
 			Gradual: rapid.Bool().Draw(t, "gradual"), Limit: rapid.IntRange(1, 6).Draw(t, "limit"), Failures: rapid.IntRange(0, 2).Draw(t, "failures"),
 		}
-		h := &handler{ledger: New(policy, func(names.WorkloadRef) {}), now: start}
+		h := &handler{ledger: newLedger(policy, func(names.WorkloadRef) {}), now: start}
 		t.Repeat(map[string]func(*rapid.T){
 			"": func(t *rapid.T) {
 				if problem := h.ledger.problem(); problem != "" {
@@ -172,7 +170,7 @@ func (h *handler) goFirst(t *rapid.T) {
 
 // close ends everything.
 func (h *handler) close(t *rapid.T) {
-	for _, ref := range slices.Collect(maps.Keys(h.ledger.members)) {
+	for ref := range h.ledger.members.All() {
 		h.ledger.Forget(ref)
 	}
 	h.ledger.Tick(h.now.Add(time.Hour))
@@ -182,7 +180,7 @@ func (h *handler) close(t *rapid.T) {
 	if problem := h.ledger.problem(); problem != "" {
 		t.Fatal("in the end: ", problem)
 	}
-	if len(h.ledger.members)+len(h.ledger.Halted()) > 0 {
+	if h.ledger.size()+len(h.ledger.Halted()) > 0 {
 		t.Fatal("something is left")
 	}
 }

@@ -70,7 +70,7 @@ func (l *Ledger) Blocker(namespace string) (b Blocker) {
 		return b
 	}
 	b.Wave = w.first().number
-	for ref, m := range l.members {
+	for ref, m := range l.members.All() {
 		if ref.Namespace != namespace || m.wave != b.Wave || !m.isUnsettled() {
 			continue
 		}

@@ -2,6 +2,7 @@ package gatekeeper
 
 import (
 	"context"
+	"iter"
 	"log/slog"
 	"slices"
 	"sync"
@@ -14,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/failures"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/rows"
 	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/controller/window"
@@ -49,7 +51,10 @@ type Options struct {
 	// KnowsWhatExists reports whether it is known which configs of a kind exist in a namespace.
 	KnowsWhatExists func(kind names.ConfigKind, namespace string) bool
 	Notices         *Notices
-	Log             *slog.Logger
+	Members         rows.Column[gate.Member]
+	// Undecided yields the workloads of which it is not known yet whether a restart is due, while the table of members is locked.
+	Undecided func() iter.Seq[names.WorkloadRef]
+	Log       *slog.Logger
 }
 
 // Gatekeeper asks the gate when a restart may begin, and tells it what becomes of the restarts. Its
@@ -58,7 +63,7 @@ type Gatekeeper struct {
 	Options
 	windows windowCache
 
-	Mu     sync.Mutex
+	Mu     sync.Locker // of the table that the ledger keeps its members in
 	Ledger *gate.Ledger
 	Began  time.Time // when this process began to lead
 	// everything is why all restarts are held, empty if they are not.
@@ -80,7 +85,7 @@ type Gatekeeper struct {
 
 // New returns a gatekeeper that knows of no restarts; see [Gatekeeper.Reset].
 func New(options Options) *Gatekeeper {
-	g := &Gatekeeper{Options: options, UsesWaves: make(map[string]struct{}), whyOver: make(map[names.ConfigRef]string)}
+	g := &Gatekeeper{Options: options, Mu: options.Members, UsesWaves: make(map[string]struct{}), whyOver: make(map[names.ConfigRef]string)}
 	g.Reset()
 	return g
 }
@@ -90,7 +95,7 @@ func (g *Gatekeeper) Reset() {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
 	policy := gate.Policy{Gradual: g.FanOut.Gradual, Limit: g.FanOut.Limit, Failures: g.FanOut.Failures, Deadline: g.Deadline}
-	g.Ledger = gate.New(policy, func(ref names.WorkloadRef) { g.Wake(ref) })
+	g.Ledger = gate.New(policy, g.Members, func(ref names.WorkloadRef) { g.Wake(ref) })
 	g.Began = time.Now()
 	g.everything, g.hasTried, g.knowsHalts, g.hasReadHalts = "", false, false, false
 	g.unread, g.unreadSince = nil, time.Time{}

@@ -3,7 +3,6 @@ package gatekeeper
 import (
 	"maps"
 
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
 )
@@ -22,35 +21,32 @@ func (g *Gatekeeper) Expect(w *workload.Workload) {
 }
 
 // UseWaves notes that workloads of a namespace have waves, and which workloads already wait for a decision.
-// The function waits reports that of a workload.
-func (g *Gatekeeper) UseWaves(namespace string, waits func(names.WorkloadRef) bool) {
+func (g *Gatekeeper) UseWaves(namespace string) {
 	if !g.UsesWavesIn(namespace) {
-		g.trackWaves(map[string]struct{}{namespace: {}}, waits)
+		g.trackWaves(map[string]struct{}{namespace: {}})
 	}
 }
 
 // FindWaves does so for all namespaces in which a workload has a wave.
-func (g *Gatekeeper) FindWaves(waits func(names.WorkloadRef) bool) {
+func (g *Gatekeeper) FindWaves() {
 	found := make(map[string]struct{})
 	for _, ref := range g.Catalog.Workloads() {
 		if w := g.Catalog.Workload(ref); w != nil && WaveOf(w) != 0 {
 			found[ref.Namespace] = struct{}{}
 		}
 	}
-	g.trackWaves(found, waits)
+	g.trackWaves(found)
 }
 
-// trackWaves asks under the lock who waits, so that nobody who has just been decided about counts.
-func (g *Gatekeeper) trackWaves(namespaces map[string]struct{}, waits func(names.WorkloadRef) bool) {
+func (g *Gatekeeper) trackWaves(namespaces map[string]struct{}) {
 	if len(namespaces) == 0 {
 		return
 	}
-	workloads := g.Catalog.Workloads()
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
 	maps.Copy(g.UsesWaves, namespaces)
-	for _, ref := range workloads {
-		if _, uses := namespaces[ref.Namespace]; !uses || !waits(ref) {
+	for ref := range g.Undecided() {
+		if _, uses := namespaces[ref.Namespace]; !uses {
 			continue
 		}
 		if w := g.Catalog.Workload(ref); w != nil {

@@ -24,7 +24,7 @@ func halting(t *testing.T) (*Keeper, func(namespace, name string) string) {
 	known := catalog.New()
 	g := gatekeeper.New(gatekeeper.Options{
 		FanOut: gatekeeper.FanOutOptions{Gradual: true, Limit: 50}, Catalog: known, Wake: func(names.WorkloadRef) {},
-		Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)), Log: slog.New(slog.DiscardHandler),
+		Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)), Members: tracker.New().Members(), Log: slog.New(slog.DiscardHandler),
 	})
 	k := &Keeper{
 		OptIns: optedin.NewOptIns(optin.Rules{}, nil),

@@ -108,7 +108,7 @@ func (in *Intake) WorkloadChanged(w *workload.Workload) {
 	in.Log.Debug("workload changed", "workload", w.Ref)
 	in.Changes.Shorten(w.Ref, w.GracePeriod.Or(in.Grace))
 	if in.Role.Acts() && gatekeeper.WaveOf(w) != 0 {
-		in.Gate.UseWaves(w.Ref.Namespace, in.Restarter.IsUndecided)
+		in.Gate.UseWaves(w.Ref.Namespace)
 	}
 	in.Gate.Expect(w)
 	in.Changes.Observe(w.Ref, w.Ref, time.Now(), w.GracePeriod.Or(in.Grace))
@@ -139,7 +139,7 @@ func (in *Intake) forgetDisabled(w *kinds.WorkloadObservation) {
 func (in *Intake) drop(ref names.WorkloadRef) {
 	in.Quarantine.Release(kinds.NameOfWorkload(ref))
 	in.Changes.Forget(ref)
-	in.Deliveries.Ended(ref, in.Deliveries.Table.Forget(ref).Rolling) // before the gate forgets until when the workload is exposed
+	in.Deliveries.Ended(ref, in.Deliveries.Table.Forget(ref)) // before the gate forgets until when the workload is exposed
 	in.Gate.Forget(ref)
 	in.Unjudged.NoteWorkload(ref)
 }

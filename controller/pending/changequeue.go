@@ -4,10 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"sync"
+	"slices"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/rows"
 	"kubernetes-deployment-restart-controller/internal/counts"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
@@ -44,12 +45,33 @@ const (
 type ChangeQueue struct {
 	wake chan struct{} // has an element when another change may be due next
 
-	mu       sync.Mutex
-	Pending  map[names.WorkloadRef]map[fmt.Stringer]*Change
+	changes  rows.Column[Changes] // with whose lock the rest is used
 	subjects map[fmt.Stringer]int // how many workloads wait for a change of each subject
 	numbers  counts.By[string]    // how many changes of configs the workloads of each namespace wait for
 	Order    fairqueue.Heap[*Change]
 	runs     bool // whether what is due is taken out: not on a standby
+}
+
+// Changes are those that a workload waits for, each of another subject. They are replaced, never changed.
+type Changes []*Change
+
+// of returns the change of a subject, nil if there is none.
+func (c *Changes) of(subject fmt.Stringer) *Change {
+	if c == nil {
+		return nil
+	}
+	if i := slices.IndexFunc(*c, func(change *Change) bool { return change.Subject == subject }); i >= 0 {
+		return (*c)[i]
+	}
+	return nil
+}
+
+// All returns them as a list.
+func (c *Changes) All() []*Change {
+	if c == nil {
+		return nil
+	}
+	return *c
 }
 
 // Change is a change that waits for its grace period to end.
@@ -61,35 +83,35 @@ type Change struct {
 // Compare orders changes as they are due.
 func (c *Change) Compare(other *Change) int { return c.Due.Compare(other.Due) }
 
-// NewChangeQueue returns an empty queue.
-func NewChangeQueue() *ChangeQueue {
-	q := &ChangeQueue{wake: make(chan struct{}, 1)}
+// NewChangeQueue returns an empty queue, which keeps its changes in a column.
+func NewChangeQueue(changes rows.Column[Changes]) *ChangeQueue {
+	q := &ChangeQueue{wake: make(chan struct{}, 1), changes: changes}
 	q.clear()
 	return q
 }
 
-// clear drops all changes, and the memory that many of them took.
+// clear releases the memory that many changes took. There are none any more.
 func (q *ChangeQueue) clear() {
-	q.Pending, q.subjects, q.Order = make(map[names.WorkloadRef]map[fmt.Stringer]*Change), make(map[fmt.Stringer]int), fairqueue.Heap[*Change]{}
-	q.numbers = make(counts.By[string])
+	q.subjects, q.numbers, q.Order = make(map[fmt.Stringer]int), make(counts.By[string]), fairqueue.Heap[*Change]{}
 }
 
 // Observe notes that the subject changed at the given time and that this may concern the
 // workload. The change is due after the grace period, or immediately if that is 0. Observe
 // never blocks.
 func (q *ChangeQueue) Observe(workload names.WorkloadRef, subject fmt.Stringer, at time.Time, grace time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	waiting := q.Pending[workload]
-	if waiting[subject] == nil && (len(waiting) >= maxChanges || q.numbers[workload.Namespace] >= maxChangesIn) {
+	q.changes.Lock()
+	defer q.changes.Unlock()
+	waiting := q.changes.Of(workload)
+	if waiting.of(subject) == nil && (len(waiting.All()) >= maxChanges || q.numbers[workload.Namespace] >= maxChangesIn) {
 		subject = workload
 	}
-	if change, found := waiting[subject]; found {
-		change.Count++
-		if !q.runs && change.Due.Before(at) { // the leader has acted on the earlier ones
-			change.Since, change.Due = at, at.Add(grace)
-			q.Order.Put(change)
+	if change := waiting.of(subject); change != nil {
+		again := change.ObservedChange
+		again.Count++
+		if !q.runs && again.Due.Before(at) { // the leader has acted on the earlier ones
+			again.Since, again.Due = at, at.Add(grace)
 		}
+		q.replace(change, again)
 		return
 	}
 	q.push(ObservedChange{Workload: workload, Subject: subject, Since: at, Due: at.Add(grace), Count: 1})
@@ -97,14 +119,17 @@ func (q *ChangeQueue) Observe(workload names.WorkloadRef, subject fmt.Stringer, 
 
 func (q *ChangeQueue) push(change ObservedChange) {
 	pending := &Change{ObservedChange: change}
-	if q.Pending[change.Workload] == nil {
-		q.Pending[change.Workload] = make(map[fmt.Stringer]*Change)
-	}
-	q.Pending[change.Workload][change.Subject] = pending
+	waiting := Changes(append(slices.Clone(q.changes.Of(change.Workload).All()), pending))
+	q.changes.Set(change.Workload, &waiting)
 	q.subjects[change.Subject]++
 	q.count(change, 1)
 	q.Order.Put(pending)
 	q.signalIfFirst(pending)
+}
+
+func (q *ChangeQueue) replace(pending *Change, by ObservedChange) {
+	q.remove(pending)
+	q.push(by)
 }
 
 // Abandon drops the change of a config that is gone or that the workload no longer
@@ -112,15 +137,17 @@ func (q *ChangeQueue) push(change ObservedChange) {
 // workload itself may have waited for this one (see [restart.Restarter.Enqueue]), so a change of the
 // workload itself takes its place.
 func (q *ChangeQueue) Abandon(workload names.WorkloadRef, config names.ConfigRef) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	pending, found := q.Pending[workload][config]
-	if !found {
+	q.changes.Lock()
+	defer q.changes.Unlock()
+	pending := q.changes.Of(workload).of(config)
+	if pending == nil {
 		return
 	}
 	change := q.remove(pending)
-	if own, found := q.Pending[workload][workload]; found {
-		own.Count += change.Count
+	if own := q.changes.Of(workload).of(workload); own != nil {
+		both := own.ObservedChange
+		both.Count += change.Count
+		q.replace(own, both)
 		return
 	}
 	change.Subject, change.Last = workload, false
@@ -146,11 +173,11 @@ func (q *ChangeQueue) AbandonOthers(workload names.WorkloadRef, referenced []nam
 
 // Configs returns the configs with a change that is not yet due for the workload.
 func (q *ChangeQueue) Configs(workload names.WorkloadRef) []names.ConfigRef {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.changes.Lock()
+	defer q.changes.Unlock()
 	var configs []names.ConfigRef
-	for subject := range q.Pending[workload] {
-		if config, isConfig := subject.(names.ConfigRef); isConfig {
+	for _, change := range q.changes.Of(workload).All() {
+		if config, isConfig := change.Subject.(names.ConfigRef); isConfig {
 			configs = append(configs, config)
 		}
 	}
@@ -160,22 +187,22 @@ func (q *ChangeQueue) Configs(workload names.WorkloadRef) []names.ConfigRef {
 // Shorten makes the changes of a workload due after another grace period if that is earlier.
 // A longer grace period applies from the next change on.
 func (q *ChangeQueue) Shorten(workload names.WorkloadRef, grace time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, change := range q.Pending[workload] {
+	q.changes.Lock()
+	defer q.changes.Unlock()
+	for _, change := range q.changes.Of(workload).All() {
 		if due := change.Since.Add(grace); due.Before(change.Due) {
-			change.Due = due
-			q.Order.Put(change)
-			q.signalIfFirst(change)
+			sooner := change.ObservedChange
+			sooner.Due = due
+			q.replace(change, sooner)
 		}
 	}
 }
 
 // Forget drops the changes of a workload, which is gone.
 func (q *ChangeQueue) Forget(workload names.WorkloadRef) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, change := range q.Pending[workload] {
+	q.changes.Lock()
+	defer q.changes.Unlock()
+	for _, change := range q.changes.Of(workload).All() {
 		q.remove(change)
 	}
 }
@@ -183,23 +210,22 @@ func (q *ChangeQueue) Forget(workload names.WorkloadRef) {
 // Holds reports whether there is a change of the subject that is not yet due for the
 // workload.
 func (q *ChangeQueue) Holds(workload names.WorkloadRef, subject fmt.Stringer) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	_, found := q.Pending[workload][subject]
-	return found
+	q.changes.Lock()
+	defer q.changes.Unlock()
+	return q.changes.Of(workload).of(subject) != nil
 }
 
 // HoldsAny reports whether there is a change that is not yet due for the workload.
 func (q *ChangeQueue) HoldsAny(workload names.WorkloadRef) bool {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	return len(q.Pending[workload]) > 0
+	q.changes.Lock()
+	defer q.changes.Unlock()
+	return q.changes.Of(workload) != nil
 }
 
 // Len returns how many subjects have waiting changes.
 func (q *ChangeQueue) Len() int {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.changes.Lock()
+	defer q.changes.Unlock()
 	return len(q.subjects)
 }
 
@@ -227,16 +253,16 @@ func (q *ChangeQueue) Run(ctx context.Context, checkPeriod time.Duration, due fu
 }
 
 func (q *ChangeQueue) setRuns(runs bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.changes.Lock()
+	defer q.changes.Unlock()
 	q.runs = runs
 }
 
 // TakeDue removes and returns the changes that are due, and returns the time until the next
 // change is due, at most the check period.
 func (q *ChangeQueue) TakeDue(now time.Time, checkPeriod time.Duration) ([]ObservedChange, time.Duration) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
+	q.changes.Lock()
+	defer q.changes.Unlock()
 	var due []ObservedChange
 	for next := q.Order.First(); next != nil; next = q.Order.First() {
 		if wait := next.Due.Sub(now); wait > 0 {
@@ -253,9 +279,11 @@ func (q *ChangeQueue) TakeDue(now time.Time, checkPeriod time.Duration) ([]Obser
 func (q *ChangeQueue) remove(pending *Change) ObservedChange {
 	change := pending.ObservedChange
 	q.Order.Remove(pending)
-	delete(q.Pending[change.Workload], change.Subject)
-	if len(q.Pending[change.Workload]) == 0 {
-		delete(q.Pending, change.Workload)
+	left := slices.DeleteFunc(slices.Clone(*q.changes.Of(change.Workload)), func(c *Change) bool { return c == pending })
+	if len(left) > 0 {
+		q.changes.Set(change.Workload, &left)
+	} else {
+		q.changes.Set(change.Workload, nil)
 	}
 	q.count(change, -1)
 	q.subjects[change.Subject]--
@@ -280,25 +308,6 @@ func (q *ChangeQueue) signalIfFirst(change *Change) {
 	select {
 	case q.wake <- struct{}{}:
 	default:
-	}
-}
-
-// Of calls a function with the changes of a workload that are not due, if there are any. The function must not keep
-// the map.
-func (q *ChangeQueue) Of(ref names.WorkloadRef, do func(map[fmt.Stringer]*Change)) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if changes := q.Pending[ref]; len(changes) > 0 {
-		do(changes)
-	}
-}
-
-// Each calls a function with the changes of each workload that are not due. The function must not keep the map.
-func (q *ChangeQueue) Each(do func(names.WorkloadRef, map[fmt.Stringer]*Change)) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for ref, changes := range q.Pending {
-		do(ref, changes)
 	}
 }
 

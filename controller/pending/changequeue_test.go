@@ -11,6 +11,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/rows"
 )
 
 // handedOver runs a queue within a synctest bubble and notes what is due when.
@@ -25,13 +26,19 @@ func dueFor(workload names.WorkloadRef, subject fmt.Stringer, count int, last bo
 	return handedOver{workload.Name, subject.String(), count, last, after}
 }
 
+// newQueue returns a queue with a table of its own.
+func newQueue() *ChangeQueue {
+	table := rows.New(func(c **Changes) bool { return *c == nil })
+	return NewChangeQueue(rows.ColumnOf(table, func(c **Changes) **Changes { return c }))
+}
+
 func runQueue(t *testing.T, checkPeriod time.Duration, play func(*ChangeQueue)) []handedOver {
 	t.Helper()
 	var got []handedOver
 	synctest.Test(t, func(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		start := time.Now()
-		queue := NewChangeQueue()
+		queue := newQueue()
 		go queue.Run(ctx, checkPeriod, func(change ObservedChange) {
 			got = append(got, dueFor(change.Workload, change.Subject, change.Count, change.Last, time.Since(start)))
 		})
@@ -90,7 +97,7 @@ func TestAStandbysChangesAreDueWhenItBeginsToRun(t *testing.T) {
 		t.Fatalf("an empty queue handed over %v", got)
 	}
 	synctest.Test(t, func(t *testing.T) {
-		queue := NewChangeQueue()
+		queue := newQueue()
 		queue.Observe(objecttest.Web, objecttest.MapA, time.Now(), time.Second)
 		time.Sleep(time.Hour)
 		ctx, stop := context.WithCancel(t.Context())
@@ -110,7 +117,7 @@ func TestAStandbysChangesAreDueWhenItBeginsToRun(t *testing.T) {
 // A standby may have watched for a week. What it saw first says nothing about an edit right before it leads.
 func TestAStandbysLastEditHasItsGracePeriodAfterATakeover(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		queue := NewChangeQueue()
+		queue := newQueue()
 		queue.Observe(objecttest.Web, objecttest.MapA, time.Now(), time.Hour)
 		queue.Observe(objecttest.Web, objecttest.MapB, time.Now(), time.Hour)
 		time.Sleep(24 * time.Hour)
@@ -198,8 +205,8 @@ func TestTheChangesOfAWorkloadThatIsGoneAreForgotten(t *testing.T) {
 			t.Errorf("%d subjects, want 3; of the one that is gone %t, of the other %t", queue.Len(), queue.Holds(objecttest.Web, objecttest.MapA), queue.Holds(other, objecttest.MapA))
 		}
 		time.Sleep(time.Minute)
-		if queue.Len() != 0 || len(queue.Pending) != 0 {
-			t.Errorf("left are %d subjects, %d workloads", queue.Len(), len(queue.Pending))
+		if queue.Len() != 0 || queue.HoldsAny(other) {
+			t.Errorf("left are %d subjects", queue.Len())
 		}
 	})
 	want := []handedOver{
@@ -232,10 +239,10 @@ func TestAChangeOfAConfigThatIsGoneBecomesOneOfTheWorkloadWithItsDeadline(t *tes
 
 // sizeOf returns how many entries a queue has, and for how many changes they stand.
 func sizeOf(q *ChangeQueue) (entries, changes int) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for _, waiting := range q.Pending {
-		for _, change := range waiting {
+	q.changes.Lock()
+	defer q.changes.Unlock()
+	for _, waiting := range q.changes.All() {
+		for _, change := range waiting.All() {
 			entries, changes = entries+1, changes+change.Count
 		}
 	}
@@ -262,7 +269,7 @@ func TestOneEntryStandsForAllFurtherChangesOfAWorkloadThatWaitsForMany(t *testin
 }
 
 func TestTheWorkloadsOfANamespaceWaitForALimitedNumberOfChangesOneByOne(t *testing.T) {
-	queue := NewChangeQueue()
+	queue := newQueue()
 	observe := func(namespace string, workloads, changes int) {
 		for i := range workloads {
 			for j := range changes {
@@ -280,7 +287,7 @@ func TestTheWorkloadsOfANamespaceWaitForALimitedNumberOfChangesOneByOne(t *testi
 	if entries, _ := sizeOf(queue); entries != before+150 {
 		t.Errorf("%d entries of another namespace", entries-before)
 	}
-	for workload := range queue.Pending {
+	for workload := range queue.changes.All() {
 		queue.Forget(workload)
 	}
 	if len(queue.numbers) > 0 || len(queue.subjects) > 0 {

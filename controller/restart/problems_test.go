@@ -55,7 +55,7 @@ func TestWhatIsWrongWithAWorkloadIsReportedOnceForEachReason(t *testing.T) {
 		}
 	}
 	c.ForgetWorkload(objecttest.Web)
-	if err := r.Handle(t.Context(), objecttest.Web); err != nil || r.Table.Of(objecttest.Web).Problems != (tracker.Row{}).Problems {
-		t.Errorf("what was reported about a deleted workload is kept: %v, %v", r.Table.Of(objecttest.Web).Problems, err)
+	if err := r.Handle(t.Context(), objecttest.Web); err != nil || r.Table.Of(objecttest.Web).Reported != nil {
+		t.Errorf("what was reported about a deleted workload is kept: %v, %v", r.Table.Of(objecttest.Web).Reported, err)
 	}
 }

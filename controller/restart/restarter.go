@@ -126,13 +126,6 @@ func ForgetWork(workload names.WorkloadRef, t *tracker.Table, g *gatekeeper.Gate
 	g.Forget(workload)
 }
 
-// IsUndecided reports whether a change of a workload, or of a config that it reads, has not been decided
-// about.
-func (r *Restarter) IsUndecided(ref names.WorkloadRef) bool {
-	_, waits := r.State(ref)
-	return waits || r.Changes.HoldsAny(ref)
-}
-
 // AskAgain decides again about a workload whose restart the gate did not let begin.
 func (r *Restarter) AskAgain(ref names.WorkloadRef) {
 	if r.Backlogs.Of(ref).IsDeliberate() {
@@ -285,7 +278,7 @@ func (r *Restarter) keep(ctx context.Context, view catalog.View, decision decide
 		}
 	}
 	r.reportNotDue(view.Workload, r.Backlogs.Settle(view.Workload.Ref))
-	r.Table.UpdateKnown(view.Workload.Ref, func(row *tracker.Row) { row.DryRun = nil })
+	r.Table.ForgetDryRun(view.Workload.Ref)
 	return nil
 }
 

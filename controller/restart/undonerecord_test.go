@@ -18,7 +18,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/controllertest"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 	"kubernetes-deployment-restart-controller/controller/restart"
-	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
@@ -203,14 +202,14 @@ func TestARestartDoesNotWaitForARecordThatIsPutOff(t *testing.T) {
 func TestWhatIsRememberedOfUndoneRecordsGoesWithTheWorkload(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		v := newContest(t, objecttest.Removed)
-		if v.step(); v.Table.Of(objecttest.Web).Rewrites != (tracker.Rewrites{}) {
+		if v.step(); v.Table.Of(objecttest.Web).Reported != nil {
 			t.Error("a workload is remembered whose record was not written again")
 		}
 		v.fight(20)
-		if v.Table.Of(objecttest.Web).Rewrites == (tracker.Rewrites{}) {
+		if v.Table.Of(objecttest.Web).Reported == nil {
 			t.Error("it is not remembered")
 		}
-		if v.Forget(objecttest.Web); v.Table.Of(objecttest.Web).Rewrites != (tracker.Rewrites{}) {
+		if v.Forget(objecttest.Web); v.Table.Of(objecttest.Web).Reported != nil {
 			t.Error("it is not forgotten")
 		}
 	})

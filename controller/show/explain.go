@@ -2,7 +2,6 @@ package show
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,7 +20,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
 	"kubernetes-deployment-restart-controller/controller/judge"
 	"kubernetes-deployment-restart-controller/controller/kinds"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/restart"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
@@ -112,19 +110,20 @@ func (b *Board) standingOfRestarts(ref names.WorkloadRef) tracker.Standing {
 		return StandingOfRestart(ref, row.Rolling)
 	case row.Eviction != nil:
 		return standingOfEviction(ref, row.Eviction)
+	case row.Changes != nil:
+		return tracker.StandingOfChanges(ref, row.Changes)
 	}
-	s := b.Resting.StandingOf(ref)
-	b.Changes.Of(ref, func(changes map[fmt.Stringer]*pending.Change) { s = tracker.StandingOfChanges(ref, changes) })
-	return s
+	return b.Resting.StandingOf(ref)
 }
 
 // changeOf returns the change of a workload that is not due, nil if there is none.
-func (b *Board) changeOf(ref names.WorkloadRef) (change *status.Change) {
-	b.Changes.Of(ref, func(changes map[fmt.Stringer]*pending.Change) {
-		s := tracker.StandingOfChanges(ref, changes)
-		change = &status.Change{Since: s.Since.UTC(), Due: s.Until.UTC(), For: s.Changed()}
-	})
-	return change
+func (b *Board) changeOf(ref names.WorkloadRef) *status.Change {
+	changes := b.Table.Of(ref).Changes
+	if changes == nil {
+		return nil
+	}
+	s := tracker.StandingOfChanges(ref, changes)
+	return &status.Change{Since: s.Since.UTC(), Due: s.Until.UTC(), For: s.Changed()}
 }
 
 // askGate returns what the gate answers to a restart that is due. Asking changes nothing. It is nil if this

@@ -12,7 +12,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/judge"
 	"kubernetes-deployment-restart-controller/controller/kinds"
-	"kubernetes-deployment-restart-controller/controller/pending"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/brief"
@@ -22,8 +21,7 @@ import (
 )
 
 // What is under way, for people and tools. Nothing is decided here, and no request is made: the catalog, the
-// queue of changes, the gate and the table of restarts are asked. Each is asked on its own, so a workload whose change
-// becomes due meanwhile may show up twice, or not at all.
+// table of restarts and the gate are asked. One whose change becomes due in that moment may not show up.
 
 // Leads reports whether this process acts.
 func (b *Board) Leads() bool { return b.Role.Leads() }
@@ -37,14 +35,12 @@ func (b *Board) Overview(namespace string, now time.Time) *status.Overview {
 	o.Mistakes = b.Mistakes.In(namespace)
 	lists := newEntryLists(namespace, &b.Absences.Of, func(ref names.WorkloadRef) bool { _, isAlone := b.standingAlone(ref); return isAlone })
 	if o.Leads {
-		b.Changes.Each(func(ref names.WorkloadRef, changes map[fmt.Stringer]*pending.Change) {
-			if _, waits := b.Restarter.State(ref); !waits { // otherwise it is in the list of what it waits for
-				lists.addPending(ref, changes)
-			}
-		})
 		for ref, row := range b.Table.All() {
-			if row.Backlog != nil {
+			switch {
+			case row.Backlog != nil:
 				lists.add(tracker.StandingOfBacklog(ref, row.Backlog))
+			case row.Changes != nil:
+				lists.add(tracker.StandingOfChanges(ref, row.Changes))
 			}
 			if row.Rolling != nil {
 				lists.add(StandingOfRestart(ref, row.Rolling))
@@ -166,10 +162,6 @@ func (l entryLists) addLacking() {
 			l.of[status.Lacking].Add(judge.StandingOfAbsence(ref, a))
 		}
 	})
-}
-
-func (l entryLists) addPending(ref names.WorkloadRef, changes map[fmt.Stringer]*pending.Change) {
-	l.add(tracker.StandingOfChanges(ref, changes))
 }
 
 // StandingOfRestart returns how a workload is whose restart is followed.

@@ -35,8 +35,8 @@ func TestTheAttemptsOfANamespaceTakeLittleMemory(t *testing.T) {
 			j.NoteAttempt(objecttest.WorkloadNamed(fmt.Sprint("web-", i)), Attempt{Written: time.Unix(int64(i), 0)})
 		}
 	}
-	if n := j.attemptsIn["ns"]; n > maxAttemptsIn+300 || len(j.rows) != 300 {
-		t.Errorf("%d attempts of %d workloads are remembered", n, len(j.rows))
+	if n := j.attemptsIn["ns"]; n > maxAttemptsIn+300 || len(j.Refs()) != 300 {
+		t.Errorf("%d attempts of %d workloads are remembered", n, len(j.Refs()))
 	}
 	other := objecttest.Web
 	other.Namespace = "other"

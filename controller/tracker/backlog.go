@@ -150,8 +150,8 @@ func NewBacklogs(table *Table) *Backlogs { return &Backlogs{table: table} }
 
 // Begin notes that this process begins to lead.
 func (b *Backlogs) Begin(now time.Time) {
-	b.table.mu.Lock()
-	defer b.table.mu.Unlock()
+	b.table.Lock()
+	defer b.table.Unlock()
 	b.began = now
 }
 
@@ -161,10 +161,12 @@ func (b *Backlogs) Of(ref names.WorkloadRef) *Backlog { return b.table.Of(ref).B
 // change changes what a workload waits for from now on.
 func (b *Backlogs) change(ref names.WorkloadRef, change func(*Backlog)) {
 	b.table.Update(ref, func(row *Row) {
-		if row.Backlog == nil {
-			row.Backlog = new(Backlog)
+		next := new(Backlog)
+		if row.Backlog != nil {
+			*next = *row.Backlog
 		}
-		row.Backlog = row.Backlog.after(change)
+		change(next)
+		row.Backlog = next
 	})
 }
 
@@ -172,15 +174,11 @@ func (b *Backlogs) change(ref names.WorkloadRef, change func(*Backlog)) {
 func (b *Backlogs) changeKnown(ref names.WorkloadRef, change func(*Backlog)) {
 	b.table.UpdateKnown(ref, func(row *Row) {
 		if row.Backlog != nil {
-			row.Backlog = row.Backlog.after(change)
+			next := *row.Backlog
+			change(&next)
+			row.Backlog = &next
 		}
 	})
-}
-
-// after returns a copy that is changed.
-func (w Backlog) after(change func(*Backlog)) *Backlog {
-	change(&w)
-	return &w
 }
 
 // Note adds a change that may concern its workload. One that came while this process stood by may have been acted on long

@@ -119,7 +119,8 @@ func TestTheOwnerHearsOfAReasonAgainWhenAnotherOneWasTheLast(t *testing.T) {
 }
 
 func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfWhatItHeld(t *testing.T) {
-	queue, backlogs := pending.NewChangeQueue(), NewBacklogs(New())
+	table := New()
+	queue, backlogs := pending.NewChangeQueue(table.Changes()), NewBacklogs(table)
 	before := objecttest.HeapInUse()
 	for i := range 10_000 {
 		workload := objecttest.WorkloadNamed(strconv.Itoa(i))

@@ -1,7 +1,6 @@
-// Package tracker has all that this process knows of the restarts of each workload, in one [Table] with one lock. It is
-// plain state: others decide, write and report, and note here what became of that.
-//
-// Invariant: a row that knows nothing leaves the table. To forget a workload is to delete its row.
+// Package tracker has all that this process knows of the restarts of each workload: its [Row] in one [Table] with one lock. It
+// is plain state: others decide, write and report, and note here what became of that. Two columns belong to others, who alone
+// know what is in them: the queue of changes, and the gate.
 //
 // A [Backlog] is what a workload waits for:
 //

@@ -22,24 +22,43 @@ const (
 	problemKinds
 )
 
+// Reported is what was reported of a workload. It is replaced, never changed.
+type Reported struct {
+	Problems [problemKinds]string
+	reverted *record.Revert    // nil if none was
+	dryRun   *record.Checksums // what a dry run would have recorded, nil if it would have done nothing
+	rewrites Rewrites          // of a record that another client undid
+}
+
+// report changes what was reported of a workload.
+func (t *Table) report(ref names.WorkloadRef, change func(*Reported)) {
+	t.Update(ref, func(row *Row) {
+		next := new(Reported)
+		if row.Reported != nil {
+			*next = *row.Reported
+		}
+		if change(next); *next != (Reported{}) {
+			row.Reported = next
+		} else {
+			row.Reported = nil
+		}
+	})
+}
+
 // NoteProblem notes the problem of a kind that a workload has as reported to its owner, and reports
 // whether it is new. An empty problem means that there is none, which is new if there was one.
 func (t *Table) NoteProblem(ref names.WorkloadRef, kind ProblemKind, problem string) (isNew bool) {
-	update := t.Update
-	if problem == "" {
-		update = t.UpdateKnown
-	}
-	update(ref, func(row *Row) { isNew, row.Problems[kind] = row.Problems[kind] != problem, problem })
+	t.report(ref, func(r *Reported) { isNew, r.Problems[kind] = r.Problems[kind] != problem, problem })
 	return isNew
 }
 
 // NoteRevert notes a revert as reported, and reports whether it is new.
 // Nil means that there is no revert.
 func (t *Table) NoteRevert(ref names.WorkloadRef, revert *record.Revert) (isNew bool) {
-	t.Update(ref, func(row *Row) {
-		before := row.Reverted
+	t.report(ref, func(r *Reported) {
+		before := r.reverted
 		isNew = revert != nil && (before == nil || before.Restart != revert.Restart || !before.Recorded.Equal(revert.Recorded))
-		row.Reverted = revert
+		r.reverted = revert
 	})
 	return isNew
 }
@@ -47,10 +66,15 @@ func (t *Table) NoteRevert(ref names.WorkloadRef, revert *record.Revert) (isNew 
 // NoteDryRun notes the [decide.Decision.Delivers] that a dry run has reported, and reports
 // whether they are new.
 func (t *Table) NoteDryRun(ref names.WorkloadRef, checksums record.Checksums) (isNew bool) {
-	t.Update(ref, func(row *Row) {
-		isNew, row.DryRun = row.DryRun == nil || !row.DryRun.Equal(checksums), &checksums
+	t.report(ref, func(r *Reported) {
+		isNew, r.dryRun = r.dryRun == nil || !r.dryRun.Equal(checksums), &checksums
 	})
 	return isNew
+}
+
+// ForgetDryRun notes that a dry run would do nothing any more.
+func (t *Table) ForgetDryRun(ref names.WorkloadRef) {
+	t.report(ref, func(r *Reported) { r.dryRun = nil })
 }
 
 // Rewrites count how often in a row the record of a workload was written again because another
@@ -63,9 +87,9 @@ type Rewrites struct {
 // SpaceRewrites returns how long the record of a workload has to wait that another client undid, and whether this is the
 // first wait in a row.
 func (t *Table) SpaceRewrites(ref names.WorkloadRef, spacing policy.Spacing, now time.Time) (wait time.Duration, news bool) {
-	t.Update(ref, func(row *Row) {
-		if wait = row.Rewrites.spent.Wait(spacing, now); wait != 0 {
-			news, row.Rewrites.reported = !row.Rewrites.reported, true
+	t.report(ref, func(r *Reported) {
+		if wait = r.rewrites.spent.Wait(spacing, now); wait != 0 {
+			news, r.rewrites.reported = !r.rewrites.reported, true
 		}
 	})
 	return wait, news
@@ -73,8 +97,8 @@ func (t *Table) SpaceRewrites(ref names.WorkloadRef, spacing policy.Spacing, now
 
 // NoteRewritten notes that the record of a workload was written again.
 func (t *Table) NoteRewritten(ref names.WorkloadRef, spacing policy.Spacing, now time.Time) {
-	t.Update(ref, func(row *Row) {
-		spent := row.Rewrites.spent.Spend(spacing, now)
-		row.Rewrites = Rewrites{spent, row.Rewrites.reported && spent.Restarts > 1}
+	t.report(ref, func(r *Reported) {
+		spent := r.rewrites.spent.Spend(spacing, now)
+		r.rewrites = Rewrites{spent, r.rewrites.reported && spent.Restarts > 1}
 	})
 }

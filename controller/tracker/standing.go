@@ -64,9 +64,9 @@ func CompareStandings(a, b Standing) int {
 const MaxSubjects = 3
 
 // StandingOfChanges returns what a workload waits for with these changes.
-func StandingOfChanges(ref names.WorkloadRef, changes map[fmt.Stringer]*pending.Change) Standing {
+func StandingOfChanges(ref names.WorkloadRef, changes *pending.Changes) Standing {
 	s := Standing{Ref: ref, State: status.Pending}
-	for _, change := range changes {
+	for _, change := range changes.All() {
 		if s.Since.IsZero() || change.Since.Before(s.Since) {
 			s.Since = change.Since
 		}

@@ -11,6 +11,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/controller/pending"
 )
 
 // filled returns a table that knows all that can be known of a workload.
@@ -27,6 +28,8 @@ func filled() *Table {
 	t.NoteRevert(objecttest.Web, &record.Revert{})
 	t.NoteDryRun(objecttest.Web, nil)
 	t.NoteRewritten(objecttest.Web, policy.Spacing{Grace: time.Second, Limit: time.Hour}, now)
+	t.Members().Set(objecttest.Web, new(gate.Member))
+	pending.NewChangeQueue(t.Changes()).Observe(objecttest.Web, objecttest.MapA, now, time.Hour)
 	return t
 }
 
@@ -34,24 +37,33 @@ func TestARowIsEmptyOnlyIfNothingIsKnown(t *testing.T) {
 	row := filled().Of(objecttest.Web)
 	for i := range reflect.TypeFor[Row]().NumField() {
 		var only Row
-		of := reflect.ValueOf(&only).Elem().Field(i)
-		of.Set(reflect.ValueOf(row).Field(i))
-		if name := reflect.TypeFor[Row]().Field(i).Name; of.IsZero() || only.isEmpty() {
-			t.Errorf("%s: %+v", name, of)
+		switch field := reflect.TypeFor[Row]().Field(i); field.Name {
+		case "member":
+			only.member = row.member
+		default:
+			reflect.ValueOf(&only).Elem().Field(i).Set(reflect.ValueOf(row).Field(i))
+		}
+		if reflect.ValueOf(&only).Elem().Field(i).IsZero() || only.isEmpty() {
+			t.Errorf("%+v", only)
 		}
 	}
 }
 
-func TestForgettingAWorkloadIsOneStep(t *testing.T) {
+func TestForgettingAWorkloadLeavesWhatEndsInAnotherWay(t *testing.T) {
 	table := filled()
-	if known := table.Forget(objecttest.Web); known.Backlog == nil || known.Rolling == nil || known.Eviction == nil || len(known.Attempts) != 1 {
-		t.Errorf("known was %+v", known)
+	if table.Forget(objecttest.Web) == nil {
+		t.Error("no restart was followed")
 	}
-	if len(table.rows)+len(table.attemptsIn) > 0 {
-		t.Errorf("left are %v, and the counts %v", table.rows, table.attemptsIn)
+	if left := table.Of(objecttest.Web); left.Backlog != nil || left.Eviction != nil || left.Attempts != nil || left.Reported != nil || left.Changes == nil || left.member == nil {
+		t.Errorf("left is %+v", left)
 	}
-	if known := table.Forget(objecttest.Web); !known.isEmpty() {
-		t.Errorf("forgotten twice: %+v", known)
+	if table.Forget(objecttest.Web) != nil {
+		t.Error("a restart is still followed")
+	}
+	table.Members().Set(objecttest.Web, nil)
+	table.Changes().Set(objecttest.Web, nil)
+	if len(table.Refs())+len(table.attemptsIn) > 0 {
+		t.Errorf("left are %v, and the counts %v", table.Refs(), table.attemptsIn)
 	}
 }
 
@@ -59,15 +71,17 @@ func TestARowThatKnowsNothingMoreLeavesTheTable(t *testing.T) {
 	table := filled()
 	for _, step := range []func(){
 		func() { table.Update(objecttest.Web, (*Row).ForgetWork) },
+		func() { table.Changes().Set(objecttest.Web, nil) },
+		func() { table.Members().Set(objecttest.Web, nil) },
 		func() { table.Update(objecttest.Web, func(row *Row) { row.Rolling, row.Eviction = nil, nil }) },
 	} {
-		if step(); len(table.rows) != 1 {
+		if step(); len(table.Refs()) != 1 {
 			t.Fatal("the row is gone too early")
 		}
 	}
 	table.UpdateAll(func(row *Row) { row.Unmended = false })
-	if len(table.rows)+len(table.attemptsIn) > 0 {
-		t.Errorf("left are %v, and the counts %v", table.rows, table.attemptsIn)
+	if len(table.Refs())+len(table.attemptsIn) > 0 {
+		t.Errorf("left are %v, and the counts %v", table.Refs(), table.attemptsIn)
 	}
 }
 
@@ -79,8 +93,8 @@ func TestALookAtAWorkloadRemembersNothing(t *testing.T) {
 	b.Settle(objecttest.Web)
 	table.NoteProblem(objecttest.Web, IdleProblem, "")
 	table.NoteRevert(objecttest.Web, nil)
-	if len(table.rows) > 0 {
-		t.Errorf("known is %v", table.rows)
+	if len(table.Refs()) > 0 {
+		t.Errorf("known is %v", table.Refs())
 	}
 }
 
