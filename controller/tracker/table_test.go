@@ -100,8 +100,9 @@ func TestALookAtAWorkloadRemembersNothing(t *testing.T) {
 
 // Whoever looks at all rows calls others, which change them.
 func TestTheTableMayChangeWhileSomebodyLooksAtAllRows(t *testing.T) {
-	table := filled()
+	table := New()
 	b := NewBacklogs(table)
+	b.PutOff(objecttest.Web, nil, gate.Answer{Reason: gate.Hold}, time.Now())
 	b.PutOff(objecttest.AWeb, nil, gate.Answer{Reason: gate.Hold}, time.Now())
 	var seen []names.WorkloadRef
 	for ref, row := range table.All() {
