@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/test/faultproxy"
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 // The pairs of events that the controller's own tests play in a simulated cluster, on a real one: two things happen at some stage of
@@ -143,30 +144,51 @@ func (p *pairScene) resume() {
 	}
 }
 
-// awaitGood waits until all pods have started since the content is good. After a release, nothing else ends the halt of what may be at
-// fault, too, so a person resumes it.
+// awaitGood waits until all containers have started since the content is good. Those that crashed are started again, as a kubelet does
+// after a while. After a release, nothing else ends the halt of what may be at fault, too, so a person resumes it.
 func (p *pairScene) awaitGood(since time.Time) {
 	p.Helper()
-	p.eventually("all readers run with the good content", func(context.Context) error {
+	for until := time.Now().Add(waitLimit); ; time.Sleep(time.Second) {
+		missing := p.missing(since)
+		switch {
+		case missing == "":
+			return
+		case time.Now().After(until):
+			p.Fatalf("waited for the good content for %s: %s", waitLimit, missing)
+		}
 		p.resume()
-		ctx := p.Context()
-		for _, w := range p.all {
-			now, err := p.look(ctx, w)
-			if err != nil || now.rollout != nil {
-				return fmt.Errorf("%s: %w", w.name, errors.Join(err, now.rollout))
-			}
-			pods, err := p.podsOf(ctx, w)
-			if err != nil {
-				return err
-			}
-			for i := range pods {
-				if pods[i].CreationTimestamp.Time.Before(since) {
-					return fmt.Errorf("%s has a pod from before", w.name)
-				}
+	}
+}
+
+// missing says which workload does not run as [pairScene.awaitGood] requires, empty if all do.
+func (p *pairScene) missing(since time.Time) string {
+	p.Helper()
+	for _, w := range p.all {
+		pods, err := p.podsOf(p.Context(), w)
+		p.must(err)
+		for i := range pods {
+			if !p.startsAgain(&pods[i]) && pods[i].CreationTimestamp.Time.Before(since) {
+				return w.name + " has a pod from before"
 			}
 		}
-		return nil
-	})
+		if now := p.now(w); now.rollout != nil {
+			return fmt.Sprintf("%s: %v", w.name, now.rollout)
+		}
+	}
+	return ""
+}
+
+// startsAgain starts the container of a pod that crashed, and reports whether that was done.
+func (p *pairScene) startsAgain(pod *corev1.Pod) bool {
+	p.Helper()
+	p.mu.Lock()
+	hasCrashed := p.seen[pod.UID]
+	p.mu.Unlock()
+	if hasCrashed && !harness.IsReady(pod) {
+		p.patchPodStatus(pod, fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"True"},{"type":"ContainersReady","status":"True"}],"containerStatuses":[`+
+			`{"name":"main","image":"example/app","imageID":"","ready":true,"restartCount":1,"state":{"waiting":null,"running":{"startedAt":%q}}}]}}`, time.Now().UTC().Format(time.RFC3339)))
+	}
+	return hasCrashed
 }
 
 // playedEvent is something that happens, and how it is taken back.
