@@ -56,10 +56,11 @@ func TestFleetsRestartGraduallyAndCompletelyWhateverHappens(t *testing.T) {
 
 // tally counts what has happened.
 type tally struct {
-	restarts, deliveries, failures, halts, leaders, lost, waits, haltedEnds, outages int
+	steps, restarts, deliveries, failures, halts, leaders, lost, waits, haltedEnds, outages int
 }
 
 func (t *tally) add(other *tally) {
+	t.steps += other.steps
 	t.restarts += other.restarts
 	t.deliveries += other.deliveries
 	t.failures += other.failures
@@ -93,6 +94,7 @@ func (f *fleet) run() {
 		f.events = f.events[1:]
 		f.now = next.at
 		next.do()
+		f.steps++
 		f.checkIdle()
 	}
 }
