@@ -113,6 +113,22 @@ func TestAnUncertainRestartOfAWorkloadThatIsDeletedKeepsItsSlotUntilItsDeadline(
 	b.wakes("other")
 }
 
+func TestAWorkloadWithTwoUncertainRestartsKeepsTheSlotsOfBoth(t *testing.T) {
+	b := newBook(t, gradual(5))
+	first, again, other := due("lost"), due("lost"), due("other")
+	again.Causes = []Cause{causeOf("own", 1)}
+	b.expect("", first)
+	b.Release(first.Workload, true, true, b.now)
+	b.expect("", again)
+	b.Release(again.Workload, true, true, b.now)
+	b.check()
+	b.expect(SlowStart, other)
+	other.Causes = again.Causes
+	b.expect(SlowStart, other)
+	b.Resolve(first.Workload)
+	b.wakes("other")
+}
+
 func TestARestartThatIsSeenAgainKeepsItsSlot(t *testing.T) {
 	policy := gradual(1)
 	policy.Deadline = time.Minute
