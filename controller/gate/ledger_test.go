@@ -129,6 +129,26 @@ func TestAWorkloadWithTwoUncertainRestartsKeepsTheSlotsOfBoth(t *testing.T) {
 	b.wakes("other")
 }
 
+func TestAWorkloadThatIsPausedAfterItsRestartKeepsItsSlotAndNoPlace(t *testing.T) {
+	policy := gradual(1)
+	policy.Deadline = time.Minute
+	b := newBook(t, policy)
+	paused, other, bystander := due("paused"), due("other"), due("bystander")
+	bystander.Causes = []Cause{causeOf("own", 1)}
+	b.restart(paused)
+	b.expect(SlowStart, other)
+	again := due("paused")
+	again.CannotRoll = true
+	b.expect("", again)
+	b.Begin(again, b.now)
+	b.check()
+	b.wakes()
+	b.restart(bystander)
+	b.deliver(bystander)
+	b.Tick(start.Add(time.Minute))
+	b.wakes("other")
+}
+
 func TestARestartThatIsSeenAgainKeepsItsSlot(t *testing.T) {
 	policy := gradual(1)
 	policy.Deadline = time.Minute
