@@ -192,7 +192,7 @@ func TestAWorkloadIsDecidedAboutOnceTheConfigsOfAnotherNamespaceAreListed(t *tes
 	w.runs("a/web", alsoFlags)
 	settle(w)
 	waits := func() bool {
-		return slices.Contains(slices.Collect(w.controller.restarter.Table.Undecided()), objecttest.DeploymentNamed("a/web"))
+		return slices.Contains(slices.Collect(w.controller.restarter.Table.Undecided("a")), objecttest.DeploymentNamed("a/web"))
 	}
 	knowsAll = true
 	for _, listed := range []map[string]bool{{}, {"b": true}} {

@@ -75,9 +75,10 @@ type Ledger struct {
 	// underWay is how many restarts have begun and are not over.
 	underWay  int
 	finished  []Progress
-	forgotten []*Halt           // see [Ledger.TakeForgotten]
-	unserved  counts.By[string] // see [fanOut]
-	recent    *[]*fanOut        // see shared
+	forgotten []*Halt              // see [Ledger.TakeForgotten]
+	unserved  counts.By[string]    // see [fanOut]
+	recent    *[]*fanOut           // see shared
+	begun     map[*Member]struct{} // those with a restart that has begun, or may have
 }
 
 // New returns a ledger without restarts, and empties the given column, which it keeps what it knows in: it must be locked while a
@@ -99,6 +100,7 @@ func New(policy Policy, members rows.Column[Member], wake func(names.WorkloadRef
 		places:   newPlaces(policy.Limit),
 		waiting:  make(map[Reason]int),
 		unserved: make(counts.By[string]),
+		begun:    make(map[*Member]struct{}),
 	}
 }
 
@@ -325,18 +327,7 @@ func (l *Ledger) Refuse(ref names.WorkloadRef, isRefused bool) {
 }
 
 // Settle notes that no restart of a workload is due any more. An uncertain one keeps its place and its slots.
-func (l *Ledger) Settle(ref names.WorkloadRef) {
-	l.passBy(ref)
-	if l.members.Of(ref) == nil {
-		return
-	}
-	l.change(ref, func(m *Member) {
-		endTurns(ref.Namespace, m.next.turns())
-		m.leave()
-		unserve(nil, m.next)
-		m.isPending, m.next = false, nil
-	})
-}
+func (l *Ledger) Settle(ref names.WorkloadRef) { l.Release(ref, false, false, time.Time{}) }
 
 // Expect notes that it will soon be known whether a restart of a workload is due, so that later waves
 // wait for that.
@@ -463,16 +454,16 @@ const (
 // Tick ends what has taken its time: the places and slots of uncertain restarts, the slots of those that are not judged, and the
 // patience with workloads that should go first. It should be called every few seconds.
 func (l *Ledger) Tick(now time.Time) {
-	for ref, m := range l.members.All() {
+	for m := range l.begun {
 		if m.uncertain != nil {
 			l.passUncertain(m.uncertain, now.Sub(m.uncertain.at))
 		}
 		switch {
 		case m.current == nil:
 		case m.current.phase == unproven && !now.Before(m.current.until):
-			l.change(ref, (*Member).endUnproven)
+			l.change(m.current.workload, (*Member).endUnproven)
 		case now.Sub(m.current.first) >= longestPlace:
-			l.FreePlace(ref) // whatever other restarts go on with it
+			l.FreePlace(m.current.workload) // whatever other restarts go on with it
 		}
 	}
 	for _, config := range l.first.late(now) {
@@ -513,10 +504,16 @@ func (l *Ledger) change(ref names.WorkloadRef, change func(*Member)) {
 	if isNew {
 		m = &Member{}
 	}
-	before := m.fanOuts()
+	before, hadBegun := m.fanOuts(), m.hasBegun()
 	l.count(ref.Namespace, m, -1)
 	change(m)
 	l.count(ref.Namespace, m, +1)
+	switch hasBegun := m.hasBegun(); {
+	case hasBegun && !hadBegun:
+		l.begun[m] = struct{}{}
+	case hadBegun && !hasBegun:
+		delete(l.begun, m)
+	}
 	switch isEmpty := m.isEmpty(); {
 	case isEmpty && !isNew:
 		l.members.Set(ref, nil)

@@ -743,3 +743,29 @@ func TestWhatANamespaceKeepsOfFanOutsThatItLeavesIsBounded(t *testing.T) {
 		t.Errorf("in the end: %d fan-outs, %v", len(b.fanOuts), b.unserved)
 	}
 }
+
+// Each that waits may ask for whom, and those may be very many.
+func TestTheLedgerLooksForTheOneThatAWaveWaitsForAmongAFewOnly(t *testing.T) {
+	b := newBook(t, gradual(5))
+	for i := range 2 * mostLooks {
+		b.Expect(workload("a", fmt.Sprint(i)), 0)
+	}
+	if b.Blocker("a").Workload.Name == "" {
+		t.Error("none was found")
+	}
+	for i := range 2 * mostLooks {
+		b.Expect(workload("a", fmt.Sprint(i)), 2)
+	}
+	b.Expect(workload("a", "first"), 1)
+	found := 0
+	for range 20 { // in no particular order
+		if blocker := b.Blocker("a"); blocker.Wave != 1 {
+			t.Fatalf("found %+v", blocker)
+		} else if blocker.Workload.Name != "" {
+			found++
+		}
+	}
+	if found == 20 {
+		t.Error("it was found among all each time")
+	}
+}

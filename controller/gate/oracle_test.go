@@ -1,10 +1,11 @@
 package gate
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
@@ -151,7 +152,7 @@ func (f fanOutTally) with(r *restart, of *fanOut) fanOutTally {
 
 // problem returns what is wrong with the ledger, empty if nothing is.
 func (l *Ledger) problem() string {
-	if diff := cmp.Diff(l.counted(), l.kept()); diff != "" {
+	if diff := gocmp.Diff(l.counted(), l.kept()); diff != "" {
 		return "tallies differ from the members (-members +tallies):\n" + diff
 	}
 	for ref, m := range l.members.All() {
@@ -213,10 +214,15 @@ func (l *Ledger) leak() string {
 			return fmt.Sprintf("%s is kept", ref)
 		}
 	}
+	for m := range l.begun {
+		if r := cmp.Or(m.current.of(), m.uncertain.of()); r == nil || l.members.Of(r.workload) != m {
+			return fmt.Sprintf("%+v is kept as begun", m)
+		}
+	}
 	if l.size() > 0 {
 		return ""
 	}
-	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns) > 0 {
+	if len(l.fanOuts)+len(l.byConfig)+len(l.waves)+len(l.places.in)+len(l.places.lines)+len(l.places.turns)+len(l.begun) > 0 {
 		return fmt.Sprintf("without members: %d fan-outs, waves of %d namespaces, places of %d, lines of %d, turns of %d",
 			len(l.fanOuts), len(l.waves), len(l.places.in), len(l.places.lines), len(l.places.turns))
 	}

@@ -99,6 +99,9 @@ func (m *Member) isEmpty() bool {
 	return m.current == nil && m.next == nil && !m.isPending && m.uncertain == nil
 }
 
+// hasBegun reports whether a restart has begun that is not judged, or may have.
+func (m *Member) hasBegun() bool { return m.current != nil || m.uncertain != nil }
+
 // isFollowed reports whether a restart is under way.
 func (m *Member) isFollowed() bool { return m.current != nil && m.current.phase != unproven }
 

@@ -63,15 +63,22 @@ type Blocker struct {
 	IsFailing bool
 }
 
-// Blocker returns a workload for which later waves of a namespace wait. It looks at each workload.
+// mostLooks is at how many workloads of a namespace the ledger looks to name one: each that waits may ask, and they may be very many.
+const mostLooks = 1000
+
+// Blocker returns a workload for which later waves of a namespace wait. It may find none if there are very many.
 func (l *Ledger) Blocker(namespace string) (b Blocker) {
 	w := l.waves[namespace]
 	if w == nil || w.first() == nil {
 		return b
 	}
 	b.Wave = w.first().number
-	for ref, m := range l.members.All() {
-		if ref.Namespace != namespace || m.wave != b.Wave || !m.isUnsettled() {
+	looks := 0
+	for ref, m := range l.members.In(namespace) {
+		if looks++; looks > mostLooks {
+			break
+		}
+		if m.wave != b.Wave || !m.isUnsettled() {
 			continue
 		}
 		switch {
@@ -98,7 +105,5 @@ func (l *Ledger) callWave(namespace string) {
 		delete(l.waves, namespace)
 		return
 	}
-	for r := first.line.next(); r != nil; r = first.line.next() {
-		l.call(r)
-	}
+	l.callAll(&first.line)
 }

@@ -52,8 +52,9 @@ type Options struct {
 	KnowsWhatExists func(kind names.ConfigKind, namespace string) bool
 	Notices         *Notices
 	Members         rows.Column[gate.Member]
-	// Undecided yields the workloads of which it is not known yet whether a restart is due, while the table of members is locked.
-	Undecided func() iter.Seq[names.WorkloadRef]
+	// Undecided yields the workloads of a namespace of which it is not known yet whether a restart is due, while the table of
+	// members is locked.
+	Undecided func(namespace string) iter.Seq[names.WorkloadRef]
 	Log       *slog.Logger
 }
 

@@ -115,18 +115,22 @@ func (g *Gatekeeper) exposeFormer(r *gate.Request, now time.Time) {
 	for i := range r.Causes {
 		cause := &r.Causes[i]
 		for _, h := range g.formerOf(cause, now) {
-			if g.Catalog.ContentID(h.Config, h.Keys) != h.Content || h.Workload == r.Workload {
-				continue
+			if g.Catalog.ContentID(h.Config, h.Keys) == h.Content && h.Workload != r.Workload {
+				g.takePart(&h, cause, now)
 			}
-			g.Mu.Lock()
-			if _, isFollowed := g.Ledger.Current(h.Workload); !isFollowed {
-				g.Ledger.BeginFormer(&gate.Request{Workload: h.Workload, ID: formerID, Standing: gate.Well, Causes: []gate.Cause{*cause}}, now)
-				g.Ledger.End(h.Workload, h.Until, now)
-			}
-			g.hidden.isPart(&h)
-			g.Mu.Unlock()
 		}
 	}
+}
+
+// takePart makes what a former leader has exposed part of a fan-out.
+func (g *Gatekeeper) takePart(h *gate.Hidden, cause *gate.Cause, now time.Time) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	if _, isFollowed := g.Ledger.Current(h.Workload); !isFollowed {
+		g.Ledger.BeginFormer(&gate.Request{Workload: h.Workload, ID: formerID, Standing: gate.Well, Causes: []gate.Cause{*cause}}, now)
+		g.Ledger.End(h.Workload, h.Until, now)
+	}
+	g.hidden.isPart(h)
 }
 
 // formerID is by what the gate knows a restart of a former leader of which nothing is to be seen.

@@ -45,12 +45,11 @@ func (g *Gatekeeper) trackWaves(namespaces map[string]struct{}) {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
 	maps.Copy(g.UsesWaves, namespaces)
-	for ref := range g.Undecided() {
-		if _, uses := namespaces[ref.Namespace]; !uses {
-			continue
-		}
-		if w := g.Catalog.Workload(ref); w != nil {
-			g.Ledger.Expect(ref, WaveOf(w))
+	for namespace := range namespaces {
+		for ref := range g.Undecided(namespace) {
+			if w := g.Catalog.Workload(ref); w != nil {
+				g.Ledger.Expect(ref, WaveOf(w))
+			}
 		}
 	}
 }

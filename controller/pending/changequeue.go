@@ -25,7 +25,7 @@ type ObservedChange struct {
 	Since time.Time
 	// Due is when the grace period ends.
 	Due time.Time
-	// Count is how often the change was observed.
+	// Count is how often the change was observed. While it waits, only the queue may read that.
 	Count int
 	// Last means that no other workload waits for a change of this subject.
 	Last bool
@@ -102,16 +102,19 @@ func (q *ChangeQueue) Observe(workload names.WorkloadRef, subject fmt.Stringer, 
 	q.changes.Lock()
 	defer q.changes.Unlock()
 	waiting := q.changes.Of(workload)
-	if waiting.of(subject) == nil && (len(waiting.All()) >= maxChanges || q.numbers[workload.Namespace] >= maxChangesIn) {
-		subject = workload
+	change := waiting.of(subject)
+	if change == nil && (len(waiting.All()) >= maxChanges || q.numbers[workload.Namespace] >= maxChangesIn) {
+		subject, change = workload, waiting.of(workload)
 	}
-	if change := waiting.of(subject); change != nil {
-		again := change.ObservedChange
-		again.Count++
-		if !q.runs && again.Due.Before(at) { // the leader has acted on the earlier ones
-			again.Since, again.Due = at, at.Add(grace)
+	if change != nil {
+		if change.Count++; !q.runs && change.Due.Before(at) { // the leader has acted on the earlier ones
+			q.date(workload, func(c *Change) (since, due time.Time) {
+				if c == change {
+					return at, at.Add(grace)
+				}
+				return c.Since, c.Due
+			})
 		}
-		q.replace(change, again)
 		return
 	}
 	q.push(ObservedChange{Workload: workload, Subject: subject, Since: at, Due: at.Add(grace), Count: 1})
@@ -127,9 +130,21 @@ func (q *ChangeQueue) push(change ObservedChange) {
 	q.signalIfFirst(pending)
 }
 
-func (q *ChangeQueue) replace(pending *Change, by ObservedChange) {
-	q.remove(pending)
-	q.push(by)
+// date changes when changes of a workload were observed first, and are due. They are replaced by that.
+func (q *ChangeQueue) date(workload names.WorkloadRef, times func(*Change) (since, due time.Time)) {
+	dated := slices.Clone(q.changes.Of(workload).All())
+	for i, change := range dated {
+		since, due := times(change)
+		if since.Equal(change.Since) && due.Equal(change.Due) {
+			continue
+		}
+		dated[i] = &Change{ObservedChange: change.ObservedChange}
+		dated[i].Since, dated[i].Due = since, due
+		q.Order.Remove(change)
+		q.Order.Put(dated[i])
+		q.signalIfFirst(dated[i])
+	}
+	q.changes.Set(workload, (*Changes)(&dated))
 }
 
 // Abandon drops the change of a config that is gone or that the workload no longer
@@ -145,9 +160,7 @@ func (q *ChangeQueue) Abandon(workload names.WorkloadRef, config names.ConfigRef
 	}
 	change := q.remove(pending)
 	if own := q.changes.Of(workload).of(workload); own != nil {
-		both := own.ObservedChange
-		both.Count += change.Count
-		q.replace(own, both)
+		own.Count += change.Count
 		return
 	}
 	change.Subject, change.Last = workload, false
@@ -189,13 +202,15 @@ func (q *ChangeQueue) Configs(workload names.WorkloadRef) []names.ConfigRef {
 func (q *ChangeQueue) Shorten(workload names.WorkloadRef, grace time.Duration) {
 	q.changes.Lock()
 	defer q.changes.Unlock()
-	for _, change := range q.changes.Of(workload).All() {
-		if due := change.Since.Add(grace); due.Before(change.Due) {
-			sooner := change.ObservedChange
-			sooner.Due = due
-			q.replace(change, sooner)
-		}
+	if q.changes.Of(workload) == nil {
+		return
 	}
+	q.date(workload, func(c *Change) (since, due time.Time) {
+		if due = c.Since.Add(grace); due.After(c.Due) {
+			due = c.Due
+		}
+		return c.Since, due
+	})
 }
 
 // Forget drops the changes of a workload, which is gone.
@@ -203,8 +218,9 @@ func (q *ChangeQueue) Forget(workload names.WorkloadRef) {
 	q.changes.Lock()
 	defer q.changes.Unlock()
 	for _, change := range q.changes.Of(workload).All() {
-		q.remove(change)
+		q.leave(change)
 	}
+	q.changes.Set(workload, nil)
 }
 
 // Holds reports whether there is a change of the subject that is not yet due for the
@@ -258,15 +274,18 @@ func (q *ChangeQueue) setRuns(runs bool) {
 	q.runs = runs
 }
 
-// TakeDue removes and returns the changes that are due, and returns the time until the next
+// mostTaken is how many changes are taken out at once: everything else waits for the lock meanwhile.
+const mostTaken = 1000
+
+// TakeDue removes and returns the first changes that are due, and returns the time until the next
 // change is due, at most the check period.
 func (q *ChangeQueue) TakeDue(now time.Time, checkPeriod time.Duration) ([]ObservedChange, time.Duration) {
 	q.changes.Lock()
 	defer q.changes.Unlock()
 	var due []ObservedChange
 	for next := q.Order.First(); next != nil; next = q.Order.First() {
-		if wait := next.Due.Sub(now); wait > 0 {
-			return due, min(wait, checkPeriod)
+		if wait := next.Due.Sub(now); wait > 0 || len(due) >= mostTaken {
+			return due, min(max(0, wait), checkPeriod)
 		}
 		due = append(due, q.remove(next))
 	}
@@ -277,14 +296,20 @@ func (q *ChangeQueue) TakeDue(now time.Time, checkPeriod time.Duration) ([]Obser
 }
 
 func (q *ChangeQueue) remove(pending *Change) ObservedChange {
-	change := pending.ObservedChange
-	q.Order.Remove(pending)
+	change := q.leave(pending)
 	left := slices.DeleteFunc(slices.Clone(*q.changes.Of(change.Workload)), func(c *Change) bool { return c == pending })
 	if len(left) > 0 {
 		q.changes.Set(change.Workload, &left)
 	} else {
 		q.changes.Set(change.Workload, nil)
 	}
+	return change
+}
+
+// leave takes a change out of everything but those of its workload.
+func (q *ChangeQueue) leave(pending *Change) ObservedChange {
+	change := pending.ObservedChange
+	q.Order.Remove(pending)
 	q.count(change, -1)
 	q.subjects[change.Subject]--
 	if change.Last = q.subjects[change.Subject] == 0; change.Last {

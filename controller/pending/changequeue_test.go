@@ -294,3 +294,35 @@ func TestTheWorkloadsOfANamespaceWaitForALimitedNumberOfChangesOneByOne(t *testi
 		t.Errorf("%v and %d subjects are left", queue.numbers, len(queue.subjects))
 	}
 }
+
+func TestAnotherObservationCopiesNothingAndKeepsItsTurn(t *testing.T) {
+	queue, now := newQueue(), time.Now()
+	second := objecttest.WorkloadNamed("second")
+	for range 2 {
+		queue.Observe(objecttest.Web, objecttest.MapA, now, time.Minute)
+	}
+	queue.Observe(second, objecttest.MapA, now, time.Minute)
+	if allocated := testing.AllocsPerRun(10, func() { queue.Observe(objecttest.Web, objecttest.MapA, now, time.Minute) }); allocated > 1 { // that of the argument
+		t.Errorf("%v allocations", allocated)
+	}
+	changes, _ := queue.TakeDue(now.Add(time.Hour), time.Hour)
+	if len(changes) != 2 || changes[0].Workload != objecttest.Web || changes[1].Workload != second {
+		t.Errorf("taken in the order %v", changes)
+	}
+}
+
+// Everything else waits for the lock meanwhile.
+func TestMuchThatIsDueIsTakenInPortions(t *testing.T) {
+	queue, now := newQueue(), time.Now()
+	for i := range 3 * mostTaken / 2 {
+		queue.Observe(objecttest.WorkloadNamed(fmt.Sprint(i)), objecttest.MapA, now, 0)
+	}
+	for _, want := range []struct {
+		taken int
+		next  time.Duration
+	}{{mostTaken, 0}, {mostTaken / 2, time.Hour}} {
+		if changes, next := queue.TakeDue(now, time.Hour); len(changes) != want.taken || next != want.next {
+			t.Errorf("%d are taken, the next ones in %s; want %+v", len(changes), next, want)
+		}
+	}
+}

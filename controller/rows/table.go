@@ -17,13 +17,13 @@ import (
 // but not while they hold the lock.
 type Table[Row any] struct {
 	sync.Mutex
-	rows    map[names.WorkloadRef]*Row
+	in      map[string]map[names.WorkloadRef]*Row // by namespace
 	isEmpty func(*Row) bool
 }
 
 // New returns a table without rows. isEmpty reports whether a row knows nothing; the zero value must not.
 func New[Row any](isEmpty func(*Row) bool) *Table[Row] {
-	return &Table[Row]{rows: make(map[names.WorkloadRef]*Row), isEmpty: isEmpty}
+	return &Table[Row]{in: make(map[string]map[names.WorkloadRef]*Row), isEmpty: isEmpty}
 }
 
 // Of returns a copy of a row.
@@ -35,7 +35,7 @@ func (t *Table[Row]) Of(ref names.WorkloadRef) Row {
 func (t *Table[Row]) find(ref names.WorkloadRef) (row Row, isKnown bool) {
 	t.Lock()
 	defer t.Unlock()
-	known := t.rows[ref]
+	known := t.in[ref.Namespace][ref]
 	if known == nil {
 		return row, false
 	}
@@ -58,7 +58,15 @@ func (t *Table[Row]) All() iter.Seq2[names.WorkloadRef, Row] {
 func (t *Table[Row]) Refs() []names.WorkloadRef {
 	t.Lock()
 	defer t.Unlock()
-	return slices.AppendSeq(make([]names.WorkloadRef, 0, len(t.rows)), maps.Keys(t.rows))
+	rows := 0
+	for _, in := range t.in {
+		rows += len(in)
+	}
+	refs := make([]names.WorkloadRef, 0, rows)
+	for _, in := range t.in {
+		refs = slices.AppendSeq(refs, maps.Keys(in))
+	}
+	return refs
 }
 
 // Update changes a row. The function must do nothing else: the table is locked meanwhile.
@@ -80,12 +88,14 @@ func (t *Table[Row]) UpdateKnown(ref names.WorkloadRef, change func(*Row)) {
 	}
 }
 
-// Each yields each row. The table must be locked, and the loop must not change it.
-func (t *Table[Row]) Each() iter.Seq2[names.WorkloadRef, *Row] { return maps.All(t.rows) }
+// In yields the rows of a namespace. The table must be locked. The loop may let rows leave the table, but none join it.
+func (t *Table[Row]) In(namespace string) iter.Seq2[names.WorkloadRef, *Row] {
+	return maps.All(t.in[namespace])
+}
 
 // row returns the row of a workload, or a new one.
 func (t *Table[Row]) row(ref names.WorkloadRef) (row *Row, isKnown bool) {
-	if row = t.rows[ref]; row != nil {
+	if row = t.in[ref.Namespace][ref]; row != nil {
 		return row, true
 	}
 	return new(Row), false
@@ -94,10 +104,13 @@ func (t *Table[Row]) row(ref names.WorkloadRef) (row *Row, isKnown bool) {
 func (t *Table[Row]) keep(ref names.WorkloadRef, row *Row, isKnown bool) {
 	switch isEmpty := t.isEmpty(row); {
 	case !isEmpty && !isKnown:
-		t.rows[ref] = row
+		if t.in[ref.Namespace] == nil {
+			t.in[ref.Namespace] = make(map[names.WorkloadRef]*Row)
+		}
+		t.in[ref.Namespace][ref] = row
 	case isEmpty && isKnown:
-		if delete(t.rows, ref); len(t.rows) == 0 {
-			t.rows = make(map[names.WorkloadRef]*Row) // releases the memory that many rows took
+		if delete(t.in[ref.Namespace], ref); len(t.in[ref.Namespace]) == 0 {
+			delete(t.in, ref.Namespace) // which releases the memory that many rows took
 		}
 	}
 }
@@ -110,37 +123,50 @@ type Column[T any] interface {
 	Of(ref names.WorkloadRef) *T
 	// Set takes in what is known of a workload; nil means nothing.
 	Set(ref names.WorkloadRef, known *T)
-	// All yields what is known of each workload. The loop may set that of any of them to nil.
+	// All yields what is known of each workload, and In that of those of a namespace. The loop may set any of that to nil.
 	All() iter.Seq2[names.WorkloadRef, *T]
+	In(namespace string) iter.Seq2[names.WorkloadRef, *T]
 }
 
 // ColumnOf returns the column of a table that a function finds in a row.
-func ColumnOf[Row, T any](t *Table[Row], in func(*Row) **T) Column[T] {
-	return column[Row, T]{t, in}
+func ColumnOf[Row, T any](t *Table[Row], cell func(*Row) **T) Column[T] {
+	return column[Row, T]{t, cell}
 }
 
 type column[Row, T any] struct {
 	*Table[Row]
-	in func(*Row) **T
+	cell func(*Row) **T
 }
 
 func (c column[Row, T]) Of(ref names.WorkloadRef) *T {
-	if row := c.rows[ref]; row != nil {
-		return *c.in(row)
+	if row := c.in[ref.Namespace][ref]; row != nil {
+		return *c.cell(row)
 	}
 	return nil
 }
 
 func (c column[Row, T]) Set(ref names.WorkloadRef, known *T) {
 	row, isKnown := c.row(ref)
-	*c.in(row) = known
+	*c.cell(row) = known
 	c.keep(ref, row, isKnown)
 }
 
 func (c column[Row, T]) All() iter.Seq2[names.WorkloadRef, *T] {
 	return func(yield func(names.WorkloadRef, *T) bool) {
-		for ref, row := range c.rows {
-			if known := *c.in(row); known != nil && !yield(ref, known) {
+		for namespace := range c.in {
+			for ref, known := range c.In(namespace) {
+				if !yield(ref, known) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func (c column[Row, T]) In(namespace string) iter.Seq2[names.WorkloadRef, *T] {
+	return func(yield func(names.WorkloadRef, *T) bool) {
+		for ref, row := range c.in[namespace] {
+			if known := *c.cell(row); known != nil && !yield(ref, known) {
 				return
 			}
 		}

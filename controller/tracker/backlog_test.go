@@ -126,12 +126,15 @@ func TestAQueueThatIsEmptyAgainKeepsNoMemoryOfWhatItHeld(t *testing.T) {
 		workload := objecttest.WorkloadNamed(strconv.Itoa(i))
 		queue.Observe(workload, workload, time.Now(), 0)
 	}
-	changes, _ := queue.TakeDue(time.Now(), time.Second)
-	for _, change := range changes {
-		backlogs.Note(change)
+	var taken []names.WorkloadRef
+	for changes, _ := queue.TakeDue(time.Now(), time.Second); len(changes) > 0; changes, _ = queue.TakeDue(time.Now(), time.Second) {
+		for _, change := range changes {
+			backlogs.Note(change)
+			taken = append(taken, change.Workload)
+		}
 	}
-	for _, change := range changes {
-		backlogs.Settle(change.Workload)
+	for _, ref := range taken {
+		backlogs.Settle(ref)
 	}
 	if kept := objecttest.HeapInUse() - before; kept > 64<<10 {
 		t.Errorf("%d KiB are kept", kept>>10)

@@ -30,9 +30,16 @@ type Reported struct {
 	rewrites Rewrites          // of a record that another client undid
 }
 
-// report changes what was reported of a workload.
-func (t *Table) report(ref names.WorkloadRef, change func(*Reported)) {
-	t.Update(ref, func(row *Row) {
+// report changes what was reported of a workload. If it adds nothing, there is nothing to do for a workload without reports.
+func (t *Table) report(ref names.WorkloadRef, adds bool, change func(*Reported)) {
+	update := t.UpdateKnown
+	if adds {
+		update = t.Update
+	}
+	update(ref, func(row *Row) {
+		if row.Reported == nil && !adds {
+			return
+		}
 		next := new(Reported)
 		if row.Reported != nil {
 			*next = *row.Reported
@@ -48,14 +55,14 @@ func (t *Table) report(ref names.WorkloadRef, change func(*Reported)) {
 // NoteProblem notes the problem of a kind that a workload has as reported to its owner, and reports
 // whether it is new. An empty problem means that there is none, which is new if there was one.
 func (t *Table) NoteProblem(ref names.WorkloadRef, kind ProblemKind, problem string) (isNew bool) {
-	t.report(ref, func(r *Reported) { isNew, r.Problems[kind] = r.Problems[kind] != problem, problem })
+	t.report(ref, problem != "", func(r *Reported) { isNew, r.Problems[kind] = r.Problems[kind] != problem, problem })
 	return isNew
 }
 
 // NoteRevert notes a revert as reported, and reports whether it is new.
 // Nil means that there is no revert.
 func (t *Table) NoteRevert(ref names.WorkloadRef, revert *record.Revert) (isNew bool) {
-	t.report(ref, func(r *Reported) {
+	t.report(ref, revert != nil, func(r *Reported) {
 		before := r.reverted
 		isNew = revert != nil && (before == nil || before.Restart != revert.Restart || !before.Recorded.Equal(revert.Recorded))
 		r.reverted = revert
@@ -66,7 +73,7 @@ func (t *Table) NoteRevert(ref names.WorkloadRef, revert *record.Revert) (isNew 
 // NoteDryRun notes the [decide.Decision.Delivers] that a dry run has reported, and reports
 // whether they are new.
 func (t *Table) NoteDryRun(ref names.WorkloadRef, checksums record.Checksums) (isNew bool) {
-	t.report(ref, func(r *Reported) {
+	t.report(ref, true, func(r *Reported) {
 		isNew, r.dryRun = r.dryRun == nil || !r.dryRun.Equal(checksums), &checksums
 	})
 	return isNew
@@ -74,7 +81,7 @@ func (t *Table) NoteDryRun(ref names.WorkloadRef, checksums record.Checksums) (i
 
 // ForgetDryRun notes that a dry run would do nothing any more.
 func (t *Table) ForgetDryRun(ref names.WorkloadRef) {
-	t.report(ref, func(r *Reported) { r.dryRun = nil })
+	t.report(ref, false, func(r *Reported) { r.dryRun = nil })
 }
 
 // Rewrites count how often in a row the record of a workload was written again because another
@@ -87,7 +94,7 @@ type Rewrites struct {
 // SpaceRewrites returns how long the record of a workload has to wait that another client undid, and whether this is the
 // first wait in a row.
 func (t *Table) SpaceRewrites(ref names.WorkloadRef, spacing policy.Spacing, now time.Time) (wait time.Duration, news bool) {
-	t.report(ref, func(r *Reported) {
+	t.report(ref, true, func(r *Reported) {
 		if wait = r.rewrites.spent.Wait(spacing, now); wait != 0 {
 			news, r.rewrites.reported = !r.rewrites.reported, true
 		}
@@ -97,7 +104,7 @@ func (t *Table) SpaceRewrites(ref names.WorkloadRef, spacing policy.Spacing, now
 
 // NoteRewritten notes that the record of a workload was written again.
 func (t *Table) NoteRewritten(ref names.WorkloadRef, spacing policy.Spacing, now time.Time) {
-	t.report(ref, func(r *Reported) {
+	t.report(ref, true, func(r *Reported) {
 		spent := r.rewrites.spent.Spend(spacing, now)
 		r.rewrites = Rewrites{spent, r.rewrites.reported && spent.Restarts > 1}
 	})

@@ -55,10 +55,10 @@ func (t *Table) Members() rows.Column[gate.Member] {
 	return rows.ColumnOf(t.Table, func(row *Row) **gate.Member { return &row.member })
 }
 
-// Undecided yields the workloads of which it is not known yet whether a restart is due. The table must be locked.
-func (t *Table) Undecided() iter.Seq[names.WorkloadRef] {
+// Undecided yields the workloads of a namespace of which it is not known yet whether a restart is due. The table must be locked.
+func (t *Table) Undecided(namespace string) iter.Seq[names.WorkloadRef] {
 	return func(yield func(names.WorkloadRef) bool) {
-		for ref, row := range t.Each() {
+		for ref, row := range t.In(namespace) {
 			if (row.Changes != nil || row.Backlog != nil) && !yield(ref) {
 				return
 			}
