@@ -24,8 +24,6 @@ type fanOut struct {
 	members int       // restarts that are due or under way
 	waiting int       // those of them that have not begun, as far as is known
 	refused int       // those of the latter that the API server has refused
-	// exposed are the restarts that have brought the content, are not judged, and take a slot.
-	exposed map[*restart]struct{}
 	// unproven are those of which nothing is to be seen and that keep their slots.
 	unproven int
 	twice    int // those that are not known to have begun of workloads that have another one here
@@ -105,26 +103,12 @@ func (f *fanOut) count(r *restart, sign int) {
 	if f.takesSlot(r) {
 		f.slotsTaken += sign
 		p.slotsTaken += sign
-		f.expose(r, sign)
 	}
 	if r.isInTurn() && f.letsGoFirst(r, p) {
 		p.inTurn[r.standing] += sign
 	}
 	if r.phase >= called {
 		p.called += sign
-	}
-}
-
-// expose notes that a restart that takes a slot exposes its workload once it has begun, or does not any more.
-func (f *fanOut) expose(r *restart, sign int) {
-	switch {
-	case r.phase <= admitted:
-	case sign < 0:
-		delete(f.exposed, r)
-	case f.exposed == nil:
-		f.exposed = map[*restart]struct{}{r: {}}
-	default:
-		f.exposed[r] = struct{}{}
 	}
 }
 

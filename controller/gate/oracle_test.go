@@ -22,9 +22,9 @@ type tallies struct {
 }
 
 type fanOutTally struct {
-	Members, Waiting, SlotsTaken, Exposed int
-	Fresh                                 [Unwell + 1]int
-	Parts                                 map[string]partTally
+	Members, Waiting, SlotsTaken int
+	Fresh                        [Unwell + 1]int
+	Parts                        map[string]partTally
 }
 
 type partTally struct {
@@ -39,7 +39,7 @@ func (l *Ledger) kept() tallies {
 		FanOuts: map[FanOut]fanOutTally{}, Waves: map[string]map[int16]int{}, Waiting: map[Reason]int{},
 	}
 	for id, f := range l.fanOuts {
-		kept := fanOutTally{Members: f.members, Waiting: f.waiting, SlotsTaken: f.slotsTaken, Exposed: len(f.exposed), Fresh: f.fresh, Parts: map[string]partTally{}}
+		kept := fanOutTally{Members: f.members, Waiting: f.waiting, SlotsTaken: f.slotsTaken, Fresh: f.fresh, Parts: map[string]partTally{}}
 		for _, p := range f.parts {
 			kept.Parts[p.namespace] = partTally{p.turns(), p.slotsTaken, p.inTurn}
 		}
@@ -107,12 +107,8 @@ func (t *tallies) count(ref names.WorkloadRef, m *Member) {
 		if r == nil {
 			continue
 		}
-		for i, f := range r.fanOuts() {
-			tally := t.FanOuts[f.id].with(r, f)
-			if r.phase > admitted && f.takesSlot(r) && !slices.Contains(r.fanOuts()[:i], f) {
-				tally.Exposed++
-			}
-			t.FanOuts[f.id] = tally
+		for _, f := range r.fanOuts() {
+			t.FanOuts[f.id] = t.FanOuts[f.id].with(r, f)
 		}
 		if r.phase == waiting {
 			t.Waiting[r.reason()]++
