@@ -23,6 +23,7 @@ import (
 const (
 	grace        = time.Second
 	backoffLimit = 8 * time.Second
+	slowestWrite = 3 * time.Second // of a restart
 	freeRestarts = 3
 	nodes        = 2 // two pods of each DaemonSet
 
@@ -174,7 +175,7 @@ func (s *soak) setUp(ctx context.Context) error {
 	random := rand.New(rand.NewPCG(s.seed, 0))
 	s.world = newWorld(random, s.workloads)
 	s.judge = newJudge(s.world, model.Options{Lag: lag, Stall: stall, Patience: patience, Gate: model.Gate{Limit: fanOutLimit, Deadline: restartDeadline},
-		Budget: &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit}})
+		Budget: &model.Budget{Free: freeRestarts, Grace: grace, Limit: backoffLimit, Write: slowestWrite}})
 	s.replicas.judge = s.judge
 	s.breaker = newBreaker(s.cluster.Client())
 	s.judge.breaker = s.breaker

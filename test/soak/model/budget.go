@@ -9,6 +9,8 @@ type Budget struct {
 	// when there was none for the present spacing and another Limit.
 	Free         int
 	Grace, Limit time.Duration
+	// Write is how long a write may take, with faults.
+	Write time.Duration
 }
 
 // row is a row of restarts.
@@ -17,12 +19,13 @@ type row struct {
 	last     time.Time
 }
 
-// add adds a restart and returns by how much it came too soon. The time between two
-// restarts may have been longer by rounded: that it was, is assumed.
-func (r *row) add(b Budget, at time.Time, rounded time.Duration) time.Duration {
+// add adds a restart and returns by how much it came too soon. The time between two restarts may have been longer by rounded: that it
+// was, is assumed. So may that between their decisions, of which the end of a row is told, if the write of the former took as long as
+// late.
+func (r *row) add(b Budget, at time.Time, rounded, late time.Duration) time.Duration {
 	spacing := b.after(r.restarts)
 	early := r.last.Add(spacing - rounded).Sub(at)
-	if r.last.Add(spacing + b.Limit - rounded).Before(at) {
+	if r.last.Add(spacing + b.Limit - rounded - late).Before(at) {
 		r.restarts = 0
 	}
 	r.restarts++

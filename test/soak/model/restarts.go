@@ -109,11 +109,11 @@ func (r *replay) judgeBudget(s *Sight) []Violation {
 	if r.options.Budget == nil {
 		return nil
 	}
-	rounded := time.Duration(0)
-	if s.InSeconds {
-		rounded = time.Second
+	var rounded, late time.Duration
+	if s.InSeconds { // it is the time that the API server has given the write
+		rounded, late = time.Second, r.options.Budget.Write
 	}
-	early := r.row.add(*r.options.Budget, s.RestartedAt, rounded)
+	early := r.row.add(*r.options.Budget, s.RestartedAt, rounded, late)
 	if early <= 0 {
 		return nil
 	}
