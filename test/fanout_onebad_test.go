@@ -183,7 +183,9 @@ func TestAHaltOutlivesAReplacementByTheSameContent(t *testing.T) {
 		s.awaitHalted(3)
 	}
 	b.set(false, set("used", "good"))
-	r.awaitRestarted(4)
+	for _, w := range r.awaitRestarted(4) {
+		s.awaitRollout(w) // pods that start later read what is to come
+	}
 	b.set(true, set("used", "bad"))
 	s.awaitHalted(4)
 	b.requireOne(10 * time.Second)
@@ -270,6 +272,7 @@ func TestThePodsFromAPartitionUpAreExposedOneWorkloadAfterTheOther(t *testing.T)
 	b := s.badFor()
 	s.edit(settings, set("used", "v2"))
 	r.awaitRestarted(3) // nothing but proofs lets the others follow
+	s.awaitMetric("restarts_delivered_total", map[string]string{"kind": "StatefulSet"}, 3)
 	b.set(true, set("used", "bad"))
 	s.awaitHalted(2)
 	b.requireOne(15 * time.Second)

@@ -27,7 +27,7 @@ import (
 // a restart that brings a bad content, and no content breaks more than one workload.
 
 // playedPairs is how many pairs are drawn. Each takes most of a minute.
-var playedPairs = flag.Int("pairs", 4, "how many pairs of events to play at once with a bad content")
+var playedPairs = flag.Int("pairs", 2, "how many pairs of events to play at once with a bad content")
 
 // pairScene has three readers of the settings.
 type pairScene struct {
