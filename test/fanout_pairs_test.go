@@ -124,12 +124,6 @@ func (p *pairScene) ifThere(do func()) {
 	}
 }
 
-// enable sets the annotation by which a workload opts in.
-func (p *pairScene) enable(w workload, value string) {
-	p.Helper()
-	p.patch(w, fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, enabledAnnotation, value))
-}
-
 var haltID = regexp.MustCompile(`"id":"(\w+)"`)
 
 // resume ends a halt of the settings, if there is one.
@@ -200,13 +194,13 @@ type playedEvent struct {
 }
 
 func playedEvents() []playedEvent {
-	annotated := func(name, annotation, value string) playedEvent {
-		annotate := func(value string) func(*pairScene, workload) {
-			return func(p *pairScene, canary workload) {
-				p.patch(canary, fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, annotation, value))
-			}
+	annotate := func(annotation, value string) func(*pairScene, workload) {
+		return func(p *pairScene, canary workload) {
+			p.patch(canary, fmt.Sprintf(`{"metadata":{"annotations":{%q:%s}}}`, annotation, value))
 		}
-		return playedEvent{name: name, do: annotate(fmt.Sprintf("%q", value)), undo: annotate("null")}
+	}
+	annotated := func(name, annotation, value string) playedEvent {
+		return playedEvent{name: name, do: annotate(annotation, fmt.Sprintf("%q", value)), undo: annotate(annotation, "null")}
 	}
 	scale := func(p *pairScene, canary workload, replicas int) {
 		p.spare(canary, p.now(canary).restartedAt())
@@ -224,7 +218,7 @@ func playedEvents() []playedEvent {
 		annotated("it is held", holdAnnotation, "an incident"),
 		annotated("its window is closed", windowAnnotation, "0 0 1 1 * 1m"),
 		annotated("it comes in a later wave", waveAnnotation, "1"),
-		{name: "it is opted out", do: func(p *pairScene, canary workload) { p.enable(canary, "null") }, undo: func(p *pairScene, canary workload) { p.enable(canary, `"enabled"`) }},
+		{name: "it is opted out", do: annotate(enabledAnnotation, "null"), undo: annotate(enabledAnnotation, `"enabled"`)},
 		{name: "it is scaled to 0", do: func(p *pairScene, canary workload) { scale(p, canary, 0) }, undo: func(p *pairScene, canary workload) { scale(p, canary, 1) }},
 		{name: "it is released", do: func(p *pairScene, canary workload) {
 			retemplate(p, canary, fmt.Sprintf(`{"metadata":{"labels":{"release":"r%d"}}}`, time.Now().UnixNano()))
@@ -270,7 +264,7 @@ var stages = []struct {
 	{"once it is halted", func(p *pairScene) { p.awaitHalted(2) }},
 }
 
-// isKnownToBreakTwo reports whether a pair may break two workloads; docs/fan-out.md says why.
+// isKnownToBreakTwo reports whether a pair may break two workloads; isKnown of the pairs in package controller says why.
 func isKnownToBreakTwo(first, second string, pause time.Duration) bool {
 	switch second {
 	case "another process leads":

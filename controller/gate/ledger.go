@@ -229,11 +229,11 @@ func (l *Ledger) ExposedTo(ref names.WorkloadRef) (ids []FanOut) {
 
 // Exposed returns the workloads to which a restart has brought a content of a config that is not judged.
 func (l *Ledger) Exposed(config names.ConfigRef) (all []names.WorkloadRef) {
-	takesSlot := func(r *restart) bool {
-		return slices.ContainsFunc(r.fanOuts(), func(f *fanOut) bool { return f.id.Config == config && f.takesSlot(r) })
-	}
 	if len(l.byConfig[config]) == 0 {
 		return nil // as for most edits
+	}
+	takesSlot := func(r *restart) bool {
+		return slices.ContainsFunc(r.fanOuts(), func(f *fanOut) bool { return f.id.Config == config && f.takesSlot(r) })
 	}
 	for m := range l.begun {
 		if m.current != nil && takesSlot(&m.current.restart) {

@@ -52,7 +52,7 @@ type ChangeQueue struct {
 	runs     bool // whether what is due is taken out: not on a standby
 }
 
-// Changes are those that a workload waits for, each of another subject. They are replaced, never changed.
+// Changes are those that a workload waits for, each of another subject. Except for their counts, they are replaced, never changed.
 type Changes []*Change
 
 // of returns the change of a subject, nil if there is none.

@@ -13,15 +13,15 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-// Table has a row for each workload of which something is known. Its methods lock it, so several goroutines may call them at once,
-// but not while they hold the lock.
+// Table has a row for each workload of which something is known. Its methods lock it, except In, so several goroutines may call them
+// at once, but not while they hold the lock.
 type Table[Row any] struct {
 	sync.Mutex
 	in      map[string]map[names.WorkloadRef]*Row // by namespace
 	isEmpty func(*Row) bool
 }
 
-// New returns a table without rows. isEmpty reports whether a row knows nothing; the zero value must not.
+// New returns a table without rows. isEmpty reports whether a row knows nothing, as the zero value must.
 func New[Row any](isEmpty func(*Row) bool) *Table[Row] {
 	return &Table[Row]{in: make(map[string]map[names.WorkloadRef]*Row), isEmpty: isEmpty}
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // What is under way, for people and tools. Nothing is decided here, and no request is made: the catalog, the
-// table of restarts and the gate are asked. One whose change becomes due in that moment may not show up.
+// table of restarts and the gate are asked. A workload whose change becomes due in that moment may not show up.
 
 // Leads reports whether this process acts.
 func (b *Board) Leads() bool { return b.Role.Leads() }

@@ -161,10 +161,7 @@ func (b *Backlogs) Of(ref names.WorkloadRef) *Backlog { return b.table.Of(ref).B
 // change changes what a workload waits for from now on.
 func (b *Backlogs) change(ref names.WorkloadRef, change func(*Backlog)) {
 	b.table.Update(ref, func(row *Row) {
-		next := new(Backlog)
-		if row.Backlog != nil {
-			*next = *row.Backlog
-		}
+		next := copied(row.Backlog)
 		change(next)
 		row.Backlog = next
 	})
@@ -174,9 +171,9 @@ func (b *Backlogs) change(ref names.WorkloadRef, change func(*Backlog)) {
 func (b *Backlogs) changeKnown(ref names.WorkloadRef, change func(*Backlog)) {
 	b.table.UpdateKnown(ref, func(row *Row) {
 		if row.Backlog != nil {
-			next := *row.Backlog
-			change(&next)
-			row.Backlog = &next
+			next := copied(row.Backlog)
+			change(next)
+			row.Backlog = next
 		}
 	})
 }

@@ -24,10 +24,10 @@ const (
 
 // Reported is what was reported of a workload. It is replaced, never changed.
 type Reported struct {
-	Problems [problemKinds]string
+	problems [problemKinds]string
 	reverted *record.Revert    // nil if none was
 	dryRun   *record.Checksums // what a dry run would have recorded, nil if it would have done nothing
-	rewrites Rewrites          // of a record that another client undid
+	rewrites rewrites          // of a record that another client undid
 }
 
 // report changes what was reported of a workload. If it adds nothing, there is nothing to do for a workload without reports.
@@ -40,10 +40,7 @@ func (t *Table) report(ref names.WorkloadRef, adds bool, change func(*Reported))
 		if row.Reported == nil && !adds {
 			return
 		}
-		next := new(Reported)
-		if row.Reported != nil {
-			*next = *row.Reported
-		}
+		next := copied(row.Reported)
 		if change(next); *next != (Reported{}) {
 			row.Reported = next
 		} else {
@@ -55,7 +52,7 @@ func (t *Table) report(ref names.WorkloadRef, adds bool, change func(*Reported))
 // NoteProblem notes the problem of a kind that a workload has as reported to its owner, and reports
 // whether it is new. An empty problem means that there is none, which is new if there was one.
 func (t *Table) NoteProblem(ref names.WorkloadRef, kind ProblemKind, problem string) (isNew bool) {
-	t.report(ref, problem != "", func(r *Reported) { isNew, r.Problems[kind] = r.Problems[kind] != problem, problem })
+	t.report(ref, problem != "", func(r *Reported) { isNew, r.problems[kind] = r.problems[kind] != problem, problem })
 	return isNew
 }
 
@@ -84,9 +81,9 @@ func (t *Table) ForgetDryRun(ref names.WorkloadRef) {
 	t.report(ref, false, func(r *Reported) { r.dryRun = nil })
 }
 
-// Rewrites count how often in a row the record of a workload was written again because another
+// rewrites count how often in a row the record of a workload was written again because another
 // client undid it. reported is whether an Event has reported that the writes are spaced out.
-type Rewrites struct {
+type rewrites struct {
 	spent    policy.Budget
 	reported bool
 }
@@ -106,6 +103,6 @@ func (t *Table) SpaceRewrites(ref names.WorkloadRef, spacing policy.Spacing, now
 func (t *Table) NoteRewritten(ref names.WorkloadRef, spacing policy.Spacing, now time.Time) {
 	t.report(ref, true, func(r *Reported) {
 		spent := r.rewrites.spent.Spend(spacing, now)
-		r.rewrites = Rewrites{spent, r.rewrites.reported && spent.Restarts > 1}
+		r.rewrites = rewrites{spent, r.rewrites.reported && spent.Restarts > 1}
 	})
 }

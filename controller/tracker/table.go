@@ -34,6 +34,15 @@ func (r *Row) ForgetWork() {
 	*r = Row{Changes: r.Changes, member: r.member, Rolling: r.Rolling, Unmended: r.Unmended, Eviction: r.Eviction}
 }
 
+// copied returns a copy of what a row points to, which may be changed. It is the zero value if that is nil.
+func copied[T any](of *T) *T {
+	next := new(T)
+	if of != nil {
+		*next = *of
+	}
+	return next
+}
+
 // Table has a row for each workload of which something is known, and one lock; see [rows.Table].
 type Table struct {
 	*rows.Table[Row]
