@@ -25,6 +25,7 @@ func takenOver(t *testing.T, ago time.Duration) (w *world, edited time.Time) {
 	list(next, "deployments", next.deployments)
 	time.Sleep(3 * 24 * time.Hour)
 	editedUnder(leader, next)
+	wholeStatus(leader.deployments["a/web"])
 	next.show("deployments", leader.deployments["a/web"])
 	time.Sleep(4 * 24 * time.Hour)
 	edited = time.Now()

@@ -74,8 +74,12 @@ func Admit(c *Case, now time.Time) Answer {
 		return Answer{Reason: Wave}
 	}
 	for i := range c.FanOuts {
-		if !c.FanOuts[i].admits(c.Standing) {
-			return Answer{Reason: SlowStart, FanOut: c.FanOuts[i].FanOut}
+		f := &c.FanOuts[i]
+		if !f.admits(c.Standing) {
+			return Answer{Reason: SlowStart, FanOut: f.FanOut}
+		}
+		if rest := f.rest(now); rest > 0 && c.Standing == Lacking {
+			return Answer{Reason: SlowStart, FanOut: f.FanOut, Until: now.Add(rest)}
 		}
 	}
 	if c.TakesPlace && !hasPlace(c.Places-c.Taken, c.Own) {
@@ -94,6 +98,21 @@ func (t *Tally) admits(standing Standing) bool {
 		}
 	}
 	return t.slots() > 0 && (standing != Unwell || t.OwnInFlight == 0)
+}
+
+// youth is for how long a workload that lacks a pod leaves the first turn in a fan-out to others, which ask within moments of each
+// other: if the pod stays away, it keeps the only slot until its deadline.
+const youth = 2 * time.Second
+
+// rest returns how much is left of the youth of a fan-out. It is over once the content is proven.
+func (t *Tally) rest(now time.Time) time.Duration {
+	switch {
+	case t.Proven > 0:
+		return 0
+	case t.Since.IsZero():
+		return youth
+	}
+	return youth - now.Sub(t.Since)
 }
 
 // slots returns how many further restarts may begin.

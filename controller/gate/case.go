@@ -53,6 +53,8 @@ const (
 // Tally is what is known about the other workloads of a fan-out.
 type Tally struct {
 	FanOut FanOut
+	// Since is when its first restart was due; zero if none was.
+	Since time.Time
 	// Proven is how many workloads run with the content.
 	Proven int
 	// InFlight is how many restarts have begun and have neither proven the content nor failed.

@@ -220,8 +220,15 @@ func TestNoNamespaceOfAGroupWaitsForSeveralReadersOfAnotherOneThatStall(t *testi
 			}
 			b.check()
 		}
-		for _, r := range rapid.Permutation(order).Draw(rt, "order") {
+		asked := rapid.Permutation(order).Draw(rt, "order")
+		for _, r := range asked {
 			ask(r)
+		}
+		b.now = start.Add(youth)
+		for _, r := range asked { // as those do that have left the first turn to others
+			if r.Standing == Lacking && !rolling[r.Workload] {
+				ask(r)
+			}
 		}
 		stall := func() {
 			for _, r := range order {

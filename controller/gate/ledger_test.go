@@ -368,6 +368,26 @@ func TestAWorkloadThatLacksPodsComesAfterWellOnesAndProvesAsMuch(t *testing.T) {
 	}
 }
 
+func TestAWorkloadThatLacksPodsLeavesTheFirstTurnToOthers(t *testing.T) {
+	b := newBook(t, gradual(10))
+	lacking, well := due("lacking"), due("well")
+	lacking.Standing = Lacking
+	b.expect(SlowStart, lacking)
+	if got := b.Explain(lacking, b.now).Until; !got.Equal(start.Add(youth)) {
+		t.Errorf("it asks again at %v, want after %v", got, youth)
+	}
+	b.CountRunning(FanOut{config("c"), 1}, nil) // which calls nobody
+	b.wakes()
+
+	b.now = start.Add(youth / 2)
+	b.restart(well)
+	b.now = start.Add(youth)
+	b.expect(SlowStart, lacking)
+	b.deliver(well)
+	b.wakes("lacking")
+	b.restart(lacking)
+}
+
 func TestAnUnwellWorkloadProvesNothing(t *testing.T) {
 	b := newBook(t, gradual(50))
 	unwell, first, second := due("unwell"), due("first"), due("second")

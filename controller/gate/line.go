@@ -51,6 +51,9 @@ func (l *line) next() *restart {
 func (l *Ledger) join(m *Member, answer *Answer) {
 	r := m.next
 	r.waitsFor = uint8(slices.Index(Reasons, answer.Reason))
+	if !answer.Until.IsZero() {
+		return
+	}
 	switch answer.Reason {
 	case SlowStart:
 		l.fanOut(answer.FanOut).part(r.workload.Namespace).lines[r.standing].join(r)

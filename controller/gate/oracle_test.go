@@ -172,6 +172,9 @@ func (l *Ledger) problemOf(m *Member, r *restart) string {
 	over := false
 	switch r.reason() {
 	case SlowStart:
+		if r.line == nil {
+			break // it asks again by itself
+		}
 		i := slices.IndexFunc(r.fanOuts(), func(f *fanOut) bool { return r.line == &f.part(r.workload.Namespace).lines[r.standing] })
 		tally := l.tally(r.fanOuts()[i].id, r.workload.Namespace)
 		over = tally.admits(r.standing)

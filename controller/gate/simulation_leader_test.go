@@ -22,7 +22,9 @@ type leader struct {
 	// patches are the requests under way.
 	patches map[*app]*patch
 	// asked has the requests of those that wait, and reasons what for, until they are woken.
-	asked   map[*app]*Request
+	asked map[*app]*Request
+	// rests are those of them that leave the first turn to others, and ask again by themselves.
+	rests   map[*app]bool
 	reasons map[*app]Reason
 	// pending are those that may be due for all that the leader has said.
 	pending map[*app]bool
@@ -55,7 +57,7 @@ type patch struct {
 // lead starts a leader, which finds what others have begun.
 func (f *fleet) lead() {
 	l := &leader{
-		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{},
+		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{}, rests: map[*app]bool{},
 		reasons: map[*app]Reason{}, pending: map[*app]bool{}, current: map[*app]*simRollout{}, attempts: map[*app]int{}, uncertain: map[*app]time.Time{}, proven: map[FanOut]int{},
 		exposed: map[*app]map[FanOut]time.Time{}, wasWell: map[*app]bool{}, lostUntil: map[*app]time.Time{}, began: map[*app]time.Time{},
 		first: map[names.ConfigRef][]names.WorkloadRef{}, firstUntil: map[names.ConfigRef]time.Time{}, skew: f.skew(),
@@ -152,6 +154,7 @@ func (l *leader) process(a *app) {
 	l.decided(a)
 	delete(l.reasons, a)
 	delete(l.asked, a)
+	delete(l.rests, a)
 	delete(l.pending, a)
 	if a.isGone {
 		l.ledger.Forget(a.ref)
@@ -188,6 +191,7 @@ func (l *leader) process(a *app) {
 	if !l.queued[a] {
 		l.reasons[a] = answer.Reason
 	}
+	l.rests[a] = answer.Reason == SlowStart && !answer.Until.IsZero()
 	if !answer.Until.IsZero() {
 		l.enqueueAfter(a, answer.Until.Sub(l.clock()))
 	}
