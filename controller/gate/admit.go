@@ -73,17 +73,25 @@ func Admit(c *Case, now time.Time) Answer {
 	case c.AfterWave:
 		return Answer{Reason: Wave}
 	}
+	if answer := c.slowStart(now); !answer.MayBegin() {
+		return answer
+	}
+	if c.TakesPlace && !hasPlace(c.Places-c.Taken, c.Own) {
+		return Answer{Reason: Limit}
+	}
+	return Answer{}
+}
+
+// slowStart returns which fan-out the restart waits for, if any.
+func (c *Case) slowStart(now time.Time) Answer {
 	for i := range c.FanOuts {
 		f := &c.FanOuts[i]
 		if !f.admits(c.Standing) {
 			return Answer{Reason: SlowStart, FanOut: f.FanOut}
 		}
-		if rest := f.rest(now); rest > 0 && c.Standing == Lacking {
-			return Answer{Reason: SlowStart, FanOut: f.FanOut, Until: now.Add(rest)}
+		if c.Standing == Lacking && f.Proven == 0 && now.Before(c.YieldsUntil) {
+			return Answer{Reason: SlowStart, FanOut: f.FanOut, Until: c.YieldsUntil}
 		}
-	}
-	if c.TakesPlace && !hasPlace(c.Places-c.Taken, c.Own) {
-		return Answer{Reason: Limit}
 	}
 	return Answer{}
 }
@@ -100,20 +108,9 @@ func (t *Tally) admits(standing Standing) bool {
 	return t.slots() > 0 && (standing != Unwell || t.OwnInFlight == 0)
 }
 
-// youth is for how long a workload that lacks a pod leaves the first turn in a fan-out to others, which ask within moments of each
+// YieldTime is for how long a workload that lacks a pod leaves the first turn in a fan-out to others, which ask within moments of each
 // other: if the pod stays away, it keeps the only slot until its deadline.
-const youth = 2 * time.Second
-
-// rest returns how much is left of the youth of a fan-out. It is over once the content is proven.
-func (t *Tally) rest(now time.Time) time.Duration {
-	switch {
-	case t.Proven > 0:
-		return 0
-	case t.Since.IsZero():
-		return youth
-	}
-	return youth - now.Sub(t.Since)
-}
+const YieldTime = 2 * time.Second
 
 // slots returns how many further restarts may begin.
 func (t *Tally) slots() int { return max(1, t.Proven) - t.InFlight }

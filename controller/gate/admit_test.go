@@ -113,10 +113,6 @@ func TestAFanOutStartsSlowly(t *testing.T) {
 		{"an unwell one while one is in flight in another namespace", Tally{Proven: 9, InFlight: 1}, Unwell, true},
 		{"an unwell one while the first is in flight in another namespace", Tally{InFlight: 1}, Unwell, false},
 		{"an unwell one in the end, though nothing is proven", Tally{}, Unwell, true},
-		{"one that lacks pods, before anybody asks", Tally{}, Lacking, false},
-		{"one that lacks pods, while others may ask first", Tally{Since: start.Add(-youth + 1)}, Lacking, false},
-		{"one that lacks pods, when others have had time to ask", Tally{Since: start.Add(-youth)}, Lacking, true},
-		{"one that lacks pods, once one was delivered", Tally{Since: start, Proven: 1}, Lacking, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			c := Case{Standing: test.standing, FanOuts: []Tally{test.tally}}
@@ -124,6 +120,19 @@ func TestAFanOutStartsSlowly(t *testing.T) {
 				t.Errorf("may begin: %v", answer.MayBegin())
 			}
 		})
+	}
+}
+
+func TestAWorkloadThatLacksPodsYieldsUntilTheContentIsProvenOrItsTimeIsOver(t *testing.T) {
+	for _, test := range []struct {
+		proven int
+		yields time.Duration
+		admits bool
+	}{{0, 1, false}, {0, 0, true}, {1, 1, true}} {
+		c := Case{Standing: Lacking, YieldsUntil: start.Add(test.yields), FanOuts: []Tally{{Proven: test.proven}}}
+		if answer := Admit(&c, start); answer.MayBegin() != test.admits {
+			t.Errorf("%+v: %+v", test, answer)
+		}
 	}
 }
 

@@ -24,6 +24,8 @@ type Case struct {
 	AfterWave bool
 	// Standing is how the workload is before the restart.
 	Standing Standing
+	// YieldsUntil is until when it leaves the first turn in its fan-outs to others if it lacks pods; see [YieldTime].
+	YieldsUntil time.Time
 	// FanOuts are the gradual fan-outs that the restart is part of, without itself.
 	FanOuts []Tally
 	// TakesPlace means that the restart counts for the limit. Places are all places, Taken the
@@ -53,8 +55,6 @@ const (
 // Tally is what is known about the other workloads of a fan-out.
 type Tally struct {
 	FanOut FanOut
-	// Since is when its first restart was due; zero if none was.
-	Since time.Time
 	// Proven is how many workloads run with the content.
 	Proven int
 	// InFlight is how many restarts have begun and have neither proven the content nor failed.
@@ -83,8 +83,8 @@ func (l *Ledger) Explain(r *Request, now time.Time) Answer {
 func (l *Ledger) caseOf(r *Request, m *Member) Case {
 	c := Case{
 		Hold: r.Hold, Halt: l.halts.find(r.Causes), Missing: r.Missing, Closed: r.Closed, Opens: r.Opens, Wait: r.Wait, CannotRoll: r.CannotRoll,
-		AfterWave:  l.isAfterWave(r.Workload.Namespace, r.Wave),
-		Standing:   r.Standing,
+		AfterWave: l.isAfterWave(r.Workload.Namespace, r.Wave),
+		Standing:  r.Standing, YieldsUntil: r.YieldsUntil,
 		TakesPlace: l.takesPlace(r) && !m.holdsPlace(),
 		Places:     l.places.limit, Taken: l.places.taken + l.places.called, Own: l.places.in[r.Workload.Namespace],
 	}

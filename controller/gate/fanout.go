@@ -190,7 +190,7 @@ func (l *Ledger) tally(id FanOut, namespace string) Tally {
 // tally returns what decides about another restart, while so many workloads are expected that go first. Those of a
 // namespace that has had its turn go first only there.
 func (f *fanOut) tally(p *part, expected int) Tally {
-	t := Tally{FanOut: f.id, Since: f.since, Proven: f.proven(), InFlight: f.slotsTaken, OwnInFlight: p.slotsTaken, Due: f.fresh}
+	t := Tally{FanOut: f.id, Proven: f.proven(), InFlight: f.slotsTaken, OwnInFlight: p.slotsTaken, Due: f.fresh}
 	for standing, due := range p.inTurn {
 		if p.turns() > 0 {
 			t.Due[standing] += due

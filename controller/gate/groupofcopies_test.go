@@ -203,12 +203,12 @@ func TestNoNamespaceOfAGroupWaitsForSeveralReadersOfAnotherOneThatStall(t *testi
 		}
 		standing := func() Standing { return Standing(rapid.IntRange(0, int(Unwell)).Draw(rt, "standing")) }
 		victim := dueIn("victim", "new")
-		victim.Standing = standing()
+		victim.Standing, victim.YieldsUntil = standing(), start.Add(YieldTime)
 		requests := map[names.WorkloadRef]*Request{victim.Workload: victim}
 		order := []*Request{victim}
 		for i := range rapid.IntRange(1, 12).Draw(rt, "hostile readers") {
 			hostile := dueIn("hostile", "new")
-			hostile.Workload.Name, hostile.Standing = fmt.Sprint("hostile-", i), standing()
+			hostile.Workload.Name, hostile.Standing, hostile.YieldsUntil = fmt.Sprint("hostile-", i), standing(), start.Add(YieldTime)
 			requests[hostile.Workload] = hostile
 			order = append(order, hostile)
 		}
@@ -224,7 +224,7 @@ func TestNoNamespaceOfAGroupWaitsForSeveralReadersOfAnotherOneThatStall(t *testi
 		for _, r := range asked {
 			ask(r)
 		}
-		b.now = start.Add(youth)
+		b.now = start.Add(YieldTime)
 		for _, r := range asked { // as those do that have left the first turn to others
 			if r.Standing == Lacking && !rolling[r.Workload] {
 				ask(r)

@@ -26,16 +26,17 @@ type Request struct {
 	Workload names.WorkloadRef
 	// ID tells the restarts of the workload apart, once they have begun; see [Ledger.Current].
 	ID string
-	// Hold, Missing, Closed, Opens, Wait, CannotRoll and Standing are those of the [Case].
-	Hold       string
-	Missing    string
-	Closed     string
-	Opens      time.Time
-	Wait       time.Duration
-	CannotRoll bool
-	Standing   Standing
-	Wave       int16
-	Causes     []Cause
+	// Hold, Missing, Closed, Opens, Wait, CannotRoll, Standing and YieldsUntil are those of the [Case].
+	Hold        string
+	Missing     string
+	Closed      string
+	Opens       time.Time
+	Wait        time.Duration
+	CannotRoll  bool
+	Standing    Standing
+	YieldsUntil time.Time
+	Wave        int16
+	Causes      []Cause
 	// Continues are fan-outs of earlier restarts of the workload that have not been judged, and whose content is present. Once the
 	// restart has begun, it is part of them, too: its pods read all contents.
 	Continues []FanOut

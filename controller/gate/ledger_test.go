@@ -371,21 +371,32 @@ func TestAWorkloadThatLacksPodsComesAfterWellOnesAndProvesAsMuch(t *testing.T) {
 func TestAWorkloadThatLacksPodsLeavesTheFirstTurnToOthers(t *testing.T) {
 	b := newBook(t, gradual(10))
 	lacking, well := due("lacking"), due("well")
-	lacking.Standing = Lacking
+	lacking.Standing, lacking.YieldsUntil, well.YieldsUntil = Lacking, start.Add(YieldTime), start.Add(YieldTime)
 	b.expect(SlowStart, lacking)
-	if got := b.Explain(lacking, b.now).Until; !got.Equal(start.Add(youth)) {
-		t.Errorf("it asks again at %v, want after %v", got, youth)
+	if got := b.Explain(lacking, b.now).Until; !got.Equal(lacking.YieldsUntil) {
+		t.Errorf("it asks again at %v, want %v", got, lacking.YieldsUntil)
 	}
 	b.CountRunning(FanOut{config("c"), 1}, nil) // which calls nobody
 	b.wakes()
 
-	b.now = start.Add(youth / 2)
 	b.restart(well)
-	b.now = start.Add(youth)
+	b.now = lacking.YieldsUntil
 	b.expect(SlowStart, lacking)
 	b.deliver(well)
 	b.wakes("lacking")
 	b.restart(lacking)
+}
+
+func TestAWorkloadThatLacksPodsComesFirstIfNobodyElseDoes(t *testing.T) {
+	b := newBook(t, gradual(10))
+	lacking, other := due("lacking"), due("other")
+	lacking.Standing, lacking.YieldsUntil = Lacking, start.Add(YieldTime)
+	b.expect(SlowStart, lacking)
+	b.now = lacking.YieldsUntil
+	b.restart(lacking)
+	b.expect(SlowStart, other)
+	b.deliver(lacking)
+	b.wakes("other")
 }
 
 func TestAnUnwellWorkloadProvesNothing(t *testing.T) {

@@ -23,9 +23,10 @@ type leader struct {
 	patches map[*app]*patch
 	// asked has the requests of those that wait, and reasons what for, until they are woken.
 	asked map[*app]*Request
-	// rests are those of them that leave the first turn to others, and ask again by themselves.
-	rests   map[*app]bool
-	reasons map[*app]Reason
+	// yields are those of them that leave the first turn to others, and ask again by themselves; waitsSince is when each first waited.
+	yields     map[*app]bool
+	waitsSince map[*app]time.Time
+	reasons    map[*app]Reason
 	// pending are those that may be due for all that the leader has said.
 	pending map[*app]bool
 	// current are the restarts that it knows to be under way.
@@ -57,7 +58,7 @@ type patch struct {
 // lead starts a leader, which finds what others have begun.
 func (f *fleet) lead() {
 	l := &leader{
-		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{}, rests: map[*app]bool{},
+		fleet: f, known: f.moment, queued: map[*app]bool{}, dirty: map[*app]bool{}, patches: map[*app]*patch{}, asked: map[*app]*Request{}, yields: map[*app]bool{}, waitsSince: map[*app]time.Time{},
 		reasons: map[*app]Reason{}, pending: map[*app]bool{}, current: map[*app]*simRollout{}, attempts: map[*app]int{}, uncertain: map[*app]time.Time{}, proven: map[FanOut]int{},
 		exposed: map[*app]map[FanOut]time.Time{}, wasWell: map[*app]bool{}, lostUntil: map[*app]time.Time{}, began: map[*app]time.Time{},
 		first: map[names.ConfigRef][]names.WorkloadRef{}, firstUntil: map[names.ConfigRef]time.Time{}, skew: f.skew(),
@@ -154,7 +155,7 @@ func (l *leader) process(a *app) {
 	l.decided(a)
 	delete(l.reasons, a)
 	delete(l.asked, a)
-	delete(l.rests, a)
+	delete(l.yields, a)
 	delete(l.pending, a)
 	if a.isGone {
 		l.ledger.Forget(a.ref)
@@ -173,15 +174,21 @@ func (l *leader) process(a *app) {
 	}
 	changed := a.changedSince(a.shownRecord())
 	if len(changed) == 0 {
+		delete(l.waitsSince, a)
 		l.ledger.Settle(a.ref)
 		l.fence(a)
 		return
 	}
 	r := l.request(a, changed)
+	if _, hasWaited := l.waitsSince[a]; !hasWaited {
+		l.waitsSince[a] = l.clock()
+	}
+	r.YieldsUntil = l.waitsSince[a].Add(YieldTime)
 	answer := l.ledger.Ask(r, l.clock())
 	l.say("%s asks for %v: %q", a, r.Causes, answer.Reason)
 	l.checkAnswer(a, r, &answer)
 	if answer.MayBegin() {
+		delete(l.waitsSince, a)
 		l.patch(a, r)
 		return
 	}
@@ -191,7 +198,7 @@ func (l *leader) process(a *app) {
 	if !l.queued[a] {
 		l.reasons[a] = answer.Reason
 	}
-	l.rests[a] = answer.Reason == SlowStart && !answer.Until.IsZero()
+	l.yields[a] = answer.Reason == SlowStart && !answer.Until.IsZero()
 	if !answer.Until.IsZero() {
 		l.enqueueAfter(a, answer.Until.Sub(l.clock()))
 	}

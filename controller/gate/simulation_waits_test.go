@@ -53,7 +53,7 @@ func (l *leader) checkOthersGo(a *app) {
 	}
 	for _, other := range l.apps {
 		_, isUncertain := l.uncertain[other] // for a while: it may restart
-		if other.ref.Namespace == a.ref.Namespace && (l.current[other] != nil || l.rests[other] || l.reasons[other] == Limit || isUncertain || len(l.exposed[other]) > 0 || !l.now.After(l.lostUntil[other].Add(time.Second))) {
+		if other.ref.Namespace == a.ref.Namespace && (l.current[other] != nil || l.yields[other] || l.reasons[other] == Limit || isUncertain || len(l.exposed[other]) > 0 || !l.now.After(l.lostUntil[other].Add(time.Second))) {
 			return
 		}
 	}

@@ -22,14 +22,16 @@ import (
 func (r *Restarter) putOff(w *workload.Workload, decision decide.Decision, answer gate.Answer, now time.Time) (lasts bool) {
 	since, isNews := r.Backlogs.PutOff(w.Ref, decision.Causes, answer, now)
 	again := tracker.LongestWait
-	switch {
-	case !answer.Until.IsZero():
-		again = min(again, answer.Until.Sub(now))
-		lasts = answer.Until.Sub(now) > r.GracePeriod(w)
-	case answer.Reason.NeedsPerson() || now.Sub(since) >= tracker.LastingWait:
-		lasts = true
-	default:
+	switch isLong := answer.Reason.NeedsPerson() || now.Sub(since) >= tracker.LastingWait; {
+	case answer.Until.IsZero() && !isLong:
 		again = tracker.LastingWait
+	case answer.Until.IsZero() || answer.Reason == gate.SlowStart:
+		lasts = isLong
+	default:
+		lasts = answer.Until.Sub(now) > r.GracePeriod(w)
+	}
+	if !answer.Until.IsZero() {
+		again = min(again, answer.Until.Sub(now))
 	}
 	r.Queue.AddAfter(w.Ref, again)
 	if isNews {

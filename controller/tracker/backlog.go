@@ -235,6 +235,14 @@ func (b *Backlogs) PutOff(ref names.WorkloadRef, causes []decide.Cause, answer g
 	return since, news
 }
 
+// PutOffSince returns since when the gate has not let a restart begin, and now if it has not been asked.
+func (w *Backlog) PutOffSince(now time.Time) time.Time {
+	if w == nil || w.PutOff == "" {
+		return now
+	}
+	return w.putOffSince
+}
+
 func (w *Backlog) putOff(causes []decide.Cause, answer *gate.Answer, now time.Time) {
 	if w.PutOff == "" {
 		w.putOffSince = now
