@@ -114,7 +114,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 	changes := pending.NewChangeQueue(table.Changes())
 	evictions, notices, unjudged, refused, haltsChanged := follow.NewEvictions(known, table), gatekeeper.NewNotices(log), pending.NewUnjudged(), run.NewSignal(), run.NewSignal()
 	gate := gatekeeper.New(gatekeeper.Options{
-		FanOut: options.FanOut, Evicts: options.Evict, Deadline: options.RestartDeadline, Catalog: known, Notices: notices, Members: table.Members(), Undecided: table.Undecided, Log: log,
+		FanOut: options.FanOut, Evicts: options.Evict, Deadline: options.RestartDeadline, Catalog: known, Notices: notices, Members: table.Members(), Exposures: table.Exposures(), Undecided: table.Undecided, Log: log,
 		Wake:           func(ref names.WorkloadRef) { queue.Add(ref, names.ConfigRef{}) },
 		KnowsWorkloads: watches.KnowWorkloads, KnowsWhatExists: watches.KnowWhatExists,
 	})

@@ -264,19 +264,6 @@ var stages = []struct {
 	{"once it is halted", func(p *pairScene) { p.awaitHalted(2) }},
 }
 
-// isKnownToBreakTwo reports whether a pair may break two workloads; isKnown of the pairs in package controller says why.
-func isKnownToBreakTwo(first, second string, pause time.Duration) bool {
-	switch second {
-	case "another process leads":
-		return pause == 0 && slices.Contains([]string{"it is released", "it is restarted by hand", "it is scaled to 0", "its restart is undone", "the config is deleted"}, first)
-	case "the config is replaced":
-		return first == "another process leads"
-	case "it is opted out":
-		return pause == 0 && first == "the config is deleted"
-	}
-	return false
-}
-
 func TestPairsOfEventsBreakOneWorkload(t *testing.T) {
 	t.Parallel()
 	events, random := playedEvents(), rand.New(rand.NewPCG(1, 1))
@@ -285,7 +272,7 @@ func TestPairsOfEventsBreakOneWorkload(t *testing.T) {
 		first, second, stage := events[random.IntN(len(events))], events[random.IntN(len(events))], stages[random.IntN(len(stages))]
 		pause := time.Duration(random.IntN(2)) * 5 * time.Second
 		name := fmt.Sprintf("%s %s, and %s after %s", first.name, stage.name, second.name, pause)
-		if played[name] || isKnownToBreakTwo(first.name, second.name, pause) {
+		if played[name] {
 			continue
 		}
 		played[name] = true

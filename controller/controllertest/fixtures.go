@@ -40,7 +40,7 @@ func OpenGate(known *catalog.Catalog) *gatekeeper.Gatekeeper {
 	table := tracker.New()
 	g := gatekeeper.New(gatekeeper.Options{
 		FanOut: gatekeeper.FanOutOptions{Limit: 50}, Catalog: known, Wake: func(names.WorkloadRef) {}, KnowsWorkloads: func(string) bool { return true },
-		KnowsWhatExists: func(names.ConfigKind, string) bool { return false }, Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)), Members: table.Members(), Undecided: table.Undecided,
+		KnowsWhatExists: func(names.ConfigKind, string) bool { return false }, Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)), Members: table.Members(), Exposures: table.Exposures(), Undecided: table.Undecided,
 		Log: slog.New(slog.DiscardHandler),
 	})
 	g.SetHaltsTried()

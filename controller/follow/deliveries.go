@@ -100,7 +100,7 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 }
 
 func (d *Deliveries) follow(w *workload.Workload, restart *tracker.RollingRestart) {
-	d.show(w.Ref)
+	d.expose(w.Ref, restart, false)
 	d.Table.Update(w.Ref, func(row *tracker.Row) { row.Rolling = restart })
 	d.Queue.Add(w.Ref, struct{}{})
 }
@@ -121,21 +121,25 @@ func (d *Deliveries) Forget(ref names.WorkloadRef) {
 // Ended lets the gate know that a restart is not followed any more, and until when its workload is exposed. There may be none.
 func (d *Deliveries) Ended(ref names.WorkloadRef, restart *tracker.RollingRestart) {
 	if restart != nil {
-		d.hide(ref, restart)
+		d.expose(ref, restart, true)
 		d.Gate.Ended(ref, restart.ID, restart.ExposedUntil(d.Policy))
 	}
 }
 
-// hide keeps what a workload is exposed to for the next leader, to whom it does not show that.
-func (d *Deliveries) hide(ref names.WorkloadRef, restart *tracker.RollingRestart) {
-	if !restart.HasFailed && d.Gate.Hide(ref, slices.Concat(restart.Brought, restart.Unproven), restart.ExposedUntil(d.Policy)) {
+// expose notes what a workload is exposed to, and whether it shows that to the next leader.
+func (d *Deliveries) expose(ref names.WorkloadRef, restart *tracker.RollingRestart, isHidden bool) {
+	if restart.HasFailed {
+		d.judged(ref)
+		return
+	}
+	if d.Gate.Expose(ref, slices.Concat(restart.Brought, restart.Unproven), isHidden, restart.ExposedUntil(d.Policy)) {
 		d.Halted.Note()
 	}
 }
 
-// show notes that a workload shows what it is exposed to, or is not exposed any more.
-func (d *Deliveries) show(ref names.WorkloadRef) {
-	if d.Gate.Show(ref) {
+// judged notes that a workload is not exposed any more.
+func (d *Deliveries) judged(ref names.WorkloadRef) {
+	if d.Gate.Judged(ref) {
 		d.Halted.Note()
 	}
 }
@@ -266,9 +270,9 @@ func (d *Deliveries) goOn(ref names.WorkloadRef, restart *tracker.RollingRestart
 		d.Ended(ref, restart)
 		return judgement.Again
 	case restart.HasOthers:
-		d.hide(ref, restart)
+		d.expose(ref, restart, true)
 	case wasAway:
-		d.show(ref)
+		d.expose(ref, restart, false)
 	}
 	switch now := time.Now(); {
 	case restart.IsWhole():

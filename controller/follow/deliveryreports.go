@@ -32,7 +32,7 @@ func (d *Deliveries) report(w *workload.Workload, restart *tracker.RollingRestar
 		return
 	}
 	if judgement.Verdict == delivery.Delivered {
-		d.show(w.Ref)
+		d.judged(w.Ref)
 		d.Gate.Delivered(w.Ref, restart.ID)
 	} else {
 		d.Ended(w.Ref, restart)
@@ -62,7 +62,6 @@ func (d *Deliveries) report(w *workload.Workload, restart *tracker.RollingRestar
 }
 
 func (d *Deliveries) fail(w *workload.Workload, restart *tracker.RollingRestart, judgement delivery.Judgement, took time.Duration) {
-	d.show(w.Ref)
 	d.NoteFailed(w.Ref)
 	reason, evidence := judgement.Reason, evidenceOf(&judgement.Seen)
 	d.Metrics.Failed.WithLabelValues(string(w.Ref.Kind)).Inc()
@@ -81,6 +80,7 @@ func (d *Deliveries) fail(w *workload.Workload, restart *tracker.RollingRestart,
 	}
 	d.Events.Event(kinds.ObjectReference(w), corev1.EventTypeWarning, events.NotDelivered, failed+causes+": "+reason+look+wording.RemedyFor(w))
 	halts, counts := d.Gate.Halt(w, &gatekeeper.FailedRestart{ID: restart.ID, Began: restart.Began, Templates: restart.Templates(), Brought: slices.Concat(restart.Brought, restart.Unproven)}, evidence, time.Now())
+	d.judged(w.Ref)
 	d.Gate.Ended(w.Ref, restart.ID, time.Time{}) // only now, so that nobody takes its turn before the halt
 	d.reportOnConfigs(w, blamed, failed, reason+look)
 	d.reportHalts(w, blamed, halts, look)

@@ -132,8 +132,8 @@ type Entries struct {
 	Hold string
 	// Halts are those of all entries that can be read, in no order.
 	Halts []Halt
-	// Hidden is what workloads are exposed to and do not show any more.
-	Hidden []Hidden
+	// Exposed are the contents that workloads were exposed to.
+	Exposed []Exposure
 	// Unread says why other entries cannot be read, by their names. They have no effect.
 	Unread map[string]string
 }
@@ -146,9 +146,9 @@ func ReadEntries(data map[string]string) Entries {
 			entries.Hold = policy.ReasonOf(text)
 			continue
 		}
-		if isHiddenEntry(name) {
-			hidden, err := parseHidden(text)
-			if entries.Hidden = append(entries.Hidden, hidden...); err != nil {
+		if isExposedEntry(name) {
+			exposed, err := parseExposures(text)
+			if entries.Exposed = append(entries.Exposed, exposed...); err != nil {
 				entries.Unread[name] = err.Error()
 			}
 			continue

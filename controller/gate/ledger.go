@@ -1,6 +1,7 @@
 package gate
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -226,6 +227,44 @@ func (l *Ledger) ExposedTo(ref names.WorkloadRef) (ids []FanOut) {
 		}
 	}
 	return ids
+}
+
+// Expose notes that a workload is exposed to the content of the fan-outs of a cause, too, which an earlier restart has brought. If none
+// is under way, it keeps its slots until the exposure is over.
+func (l *Ledger) Expose(of *Exposure, cause *Cause, now time.Time) {
+	known := l.members.Of(of.Workload)
+	joins := known == nil || known.current == nil
+	var fanOuts []*fanOut
+	for id := range cause.fanOuts() {
+		if f := l.fanOut(id); joins || !IsGroup(id.Config) { // in which it has had its turn, maybe
+			f.since = cmp.Or(f.since, now)
+			fanOuts = append(fanOuts, f)
+		}
+	}
+	l.change(of.Workload, func(m *Member) {
+		if m.current == nil {
+			m.current = &begun{restart: restart{workload: of.Workload, standing: Well, phase: unproven}, at: now, first: now, until: of.Until}
+		}
+		m.current.gradual = l.shared(union(m.current.fanOuts(), fanOuts))
+	})
+}
+
+// IsNew reports whether nobody has asked for a restart in a fan-out of a cause yet.
+func (l *Ledger) IsNew(cause *Cause) bool {
+	for id := range cause.fanOuts() {
+		if l.fanOuts[id] == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// IsFirst reports whether a workload is exposed to a content that nobody is known to have proven.
+func (l *Ledger) IsFirst(ref names.WorkloadRef) bool {
+	m := l.members.Of(ref)
+	return m != nil && m.current != nil && slices.ContainsFunc(m.current.fanOuts(), func(f *fanOut) bool {
+		return f.proven() == 0 && f.takesSlot(&m.current.restart)
+	})
 }
 
 // Exposed returns the workloads to which a restart has brought a content of a config that is not judged.

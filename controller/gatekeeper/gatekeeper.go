@@ -52,6 +52,7 @@ type Options struct {
 	KnowsWhatExists func(kind names.ConfigKind, namespace string) bool
 	Notices         *Notices
 	Members         rows.Column[gate.Member]
+	Exposures       rows.Column[gate.Exposures]
 	// Undecided yields the workloads of a namespace of which it is not known yet whether a restart is due, while the table of
 	// members is locked.
 	Undecided func(namespace string) iter.Seq[names.WorkloadRef]
@@ -79,7 +80,7 @@ type Gatekeeper struct {
 	unreadSince time.Time
 	// UsesWaves holds the namespaces in which workloads have waves of their own.
 	UsesWaves map[string]struct{}
-	hidden    hidden
+	exposed   exposedTo
 	// whyOver says why the last halt of a config is over, of at most MaxReports configs.
 	whyOver map[names.ConfigRef]string
 }
@@ -100,14 +101,17 @@ func (g *Gatekeeper) Reset() {
 	g.Began = time.Now()
 	g.everything, g.hasTried, g.knowsHalts, g.hasReadHalts = "", false, false, false
 	g.unread, g.unreadSince = nil, time.Time{}
-	g.hidden = newHidden()
+	g.exposed = make(exposedTo)
+	for ref := range g.Exposures.All() {
+		g.Exposures.Set(ref, nil)
+	}
 	clear(g.UsesWaves)
 	clear(g.whyOver)
 }
 
 // Ask asks whether a restart may begin.
 func (g *Gatekeeper) Ask(r *gate.Request, now time.Time) gate.Answer {
-	g.exposeFormer(r, now)
+	g.exposeOthers(r, now)
 	answer, uncounted := g.askOnce(r, now)
 	if !uncounted {
 		return answer

@@ -98,9 +98,15 @@ func (g *Gatekeeper) Halt(w *workload.Workload, restart *FailedRestart, seen gat
 			halts = append(halts, *h)
 		}
 	}
-	for i := range restart.Brought {
-		b := restart.Brought[i]
-		g.identify(&b, w) // other keys of a Secret may have been edited since
+	brought := restart.Brought
+	for _, of := range g.exposuresOf(w.Ref) { // which may know more, if another process made the restart
+		brought = append(brought, Brought{Cause: decide.Cause{Config: of.Config}, Keys: of.Keys, Content: of.Content, Key: g.Catalog.ContentKey(of.Config)})
+	}
+	for i := range brought {
+		b := brought[i]
+		if i < len(restart.Brought) {
+			g.identify(&b, w) // other keys of a Secret may have been edited since
+		}
 		config, isPart := b.Cause.Config, false
 		g.ofCurrent(w.Ref, restart.ID, func() { isPart = g.Ledger.IsPartOf(w.Ref, config) })
 		if !isPart || b.Content == "" {

@@ -21,14 +21,14 @@ import (
 // halting returns a keeper of halts, and a function that halts a config.
 func halting(t *testing.T) (*Keeper, func(namespace, name string) string) {
 	t.Helper()
-	known := catalog.New()
+	known, table := catalog.New(), tracker.New()
 	g := gatekeeper.New(gatekeeper.Options{
 		FanOut: gatekeeper.FanOutOptions{Gradual: true, Limit: 50}, Catalog: known, Wake: func(names.WorkloadRef) {},
-		Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)), Members: tracker.New().Members(), Log: slog.New(slog.DiscardHandler),
+		Notices: gatekeeper.NewNotices(slog.New(slog.DiscardHandler)), Members: table.Members(), Exposures: table.Exposures(), Log: slog.New(slog.DiscardHandler),
 	})
 	k := &Keeper{
 		OptIns: optedin.NewOptIns(optin.Rules{}, nil),
-		Gate:   g, Log: slog.New(slog.DiscardHandler), Restarter: restart.NewRestarter(restart.Parts{Table: tracker.New()}, nil), Mistakes: &intake.Mistakes{},
+		Gate:   g, Log: slog.New(slog.DiscardHandler), Restarter: restart.NewRestarter(restart.Parts{Table: table}, nil), Mistakes: &intake.Mistakes{},
 		Scope: Scope{Watches: func(namespace string) bool { return namespace != "elsewhere" }},
 	}
 	return k, func(namespace, name string) string {

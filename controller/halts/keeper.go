@@ -279,9 +279,9 @@ func (k *Keeper) TakeIn(data map[string]string) (areUnreadNews bool) {
 			k.Gate.Restore(h)
 		}
 	}
-	for _, h := range entries.Hidden {
+	for _, h := range entries.Exposed {
 		if !k.hasTakenIn && k.Watches(h.Workload.Namespace) {
-			k.Gate.RestoreHidden(h, time.Now())
+			k.Gate.RestoreExposure(h, time.Now())
 		}
 	}
 	for id, entry := range k.written {
@@ -315,7 +315,7 @@ func (k *Keeper) WriteTo(data, written map[string]string) (hasChanged bool) {
 			written[records[i].ID] = name
 		}
 	}
-	k.addHidden(entries, room)
+	k.addExposed(entries, room)
 	unread := gate.ReadEntries(data).Unread
 	for name := range data {
 		_, isWritten := entries[name]
@@ -332,11 +332,11 @@ func (k *Keeper) WriteTo(data, written map[string]string) (hasChanged bool) {
 	return hasChanged
 }
 
-// addHidden adds what workloads are exposed to and do not show any more, as far as there is room.
-func (k *Keeper) addHidden(entries map[string]string, room int) {
-	for namespace, all := range k.Gate.Hidden(time.Now()) {
-		text, err := gate.HiddenText(all)
-		name := gate.HiddenEntry(namespace)
+// addExposed adds what workloads are exposed to that the next leader may not see, as far as there is room.
+func (k *Keeper) addExposed(entries map[string]string, room int) {
+	for namespace, all := range k.Gate.KeptExposures(time.Now()) {
+		text, err := gate.ExposedText(all)
+		name := gate.ExposedEntry(namespace)
 		if room -= len(name) + len(text); err != nil || room < 0 {
 			k.Log.Error("no room in the ConfigMap of halts for what workloads are exposed to", "namespace", namespace, "error", err)
 			return

@@ -15,7 +15,8 @@ import (
 type Row struct {
 	Changes *pending.Changes // that wait for the grace period, nil if none do; the queue of changes has them
 	Backlog *Backlog         // what it waits for then, nil if it waits for nothing
-	member  *gate.Member     // its place at the gate, and what it is exposed to
+	member  *gate.Member     // its place at the gate
+	Exposed *gate.Exposures  // the contents that it is exposed to; the gatekeeper has them
 	Rolling *RollingRestart  // the restart that is followed, nil if none is
 	// Unmended means that a restart has failed and none was delivered since: the last word on the workload is a Warning.
 	Unmended bool
@@ -25,13 +26,13 @@ type Row struct {
 }
 
 func (r *Row) isEmpty() bool {
-	return r.Changes == nil && r.Backlog == nil && r.member == nil && r.Rolling == nil && !r.Unmended && r.Eviction == nil && len(r.Attempts) == 0 && r.Reported == nil
+	return r.Changes == nil && r.Backlog == nil && r.member == nil && r.Exposed == nil && r.Rolling == nil && !r.Unmended && r.Eviction == nil && len(r.Attempts) == 0 && r.Reported == nil
 }
 
 // ForgetWork forgets all but the restarts that have been made, and what the gate and the queue of changes know: these end in
 // another way.
 func (r *Row) ForgetWork() {
-	*r = Row{Changes: r.Changes, member: r.member, Rolling: r.Rolling, Unmended: r.Unmended, Eviction: r.Eviction}
+	*r = Row{Changes: r.Changes, member: r.member, Exposed: r.Exposed, Rolling: r.Rolling, Unmended: r.Unmended, Eviction: r.Eviction}
 }
 
 // copied returns a copy of what a row points to, which may be changed. It is the zero value if that is nil.
@@ -62,6 +63,11 @@ func (t *Table) Changes() rows.Column[pending.Changes] {
 // Members is the column of the gate.
 func (t *Table) Members() rows.Column[gate.Member] {
 	return rows.ColumnOf(t.Table, func(row *Row) **gate.Member { return &row.member })
+}
+
+// Exposures is the column of the gatekeeper.
+func (t *Table) Exposures() rows.Column[gate.Exposures] {
+	return rows.ColumnOf(t.Table, func(row *Row) **gate.Exposures { return &row.Exposed })
 }
 
 // Undecided yields the workloads of a namespace of which it is not known yet whether a restart is due. The table must be locked.
@@ -101,6 +107,8 @@ func (t *Table) UpdateAll(change func(*Row)) {
 
 // Forget forgets a workload, but for what the gate and the queue of changes know of it, and returns the restart that was followed.
 func (t *Table) Forget(ref names.WorkloadRef) (rolling *RollingRestart) {
-	t.UpdateKnown(ref, func(row *Row) { rolling, *row = row.Rolling, Row{Changes: row.Changes, member: row.member} })
+	t.UpdateKnown(ref, func(row *Row) {
+		rolling, *row = row.Rolling, Row{Changes: row.Changes, member: row.member, Exposed: row.Exposed}
+	})
 	return rolling
 }

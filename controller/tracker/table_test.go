@@ -29,6 +29,7 @@ func filled() *Table {
 	t.NoteDryRun(objecttest.Web, nil)
 	t.NoteRewritten(objecttest.Web, policy.Spacing{Grace: time.Second, Limit: time.Hour}, now)
 	t.Members().Set(objecttest.Web, new(gate.Member))
+	t.Exposures().Set(objecttest.Web, new(gate.Exposures))
 	pending.NewChangeQueue(t.Changes()).Observe(objecttest.Web, objecttest.MapA, now, time.Hour)
 	return t
 }
@@ -54,13 +55,14 @@ func TestForgettingAWorkloadLeavesWhatEndsInAnotherWay(t *testing.T) {
 	if table.Forget(objecttest.Web) == nil {
 		t.Error("no restart was followed")
 	}
-	if left := table.Of(objecttest.Web); left.Backlog != nil || left.Eviction != nil || left.Attempts != nil || left.Reported != nil || left.Changes == nil || left.member == nil {
+	if left := table.Of(objecttest.Web); left.Backlog != nil || left.Eviction != nil || left.Attempts != nil || left.Reported != nil || left.Changes == nil || left.member == nil || left.Exposed == nil {
 		t.Errorf("left is %+v", left)
 	}
 	if table.Forget(objecttest.Web) != nil {
 		t.Error("a restart is still followed")
 	}
 	table.Members().Set(objecttest.Web, nil)
+	table.Exposures().Set(objecttest.Web, nil)
 	table.Changes().Set(objecttest.Web, nil)
 	if len(table.Refs())+len(table.attemptsIn) > 0 {
 		t.Errorf("left are %v, and the counts %v", table.Refs(), table.attemptsIn)
@@ -73,6 +75,7 @@ func TestARowThatKnowsNothingMoreLeavesTheTable(t *testing.T) {
 		func() { table.Update(objecttest.Web, (*Row).ForgetWork) },
 		func() { table.Changes().Set(objecttest.Web, nil) },
 		func() { table.Members().Set(objecttest.Web, nil) },
+		func() { table.Exposures().Set(objecttest.Web, nil) },
 		func() { table.Update(objecttest.Web, func(row *Row) { row.Rolling, row.Eviction = nil, nil }) },
 	} {
 		if step(); len(table.Refs()) != 1 {
