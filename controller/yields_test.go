@@ -14,8 +14,8 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 )
 
-// lacking returns a world with one workload that lacks a pod.
-func lacking(t *testing.T, grace time.Duration) *world {
+// lackingAPod returns a world with one workload that lacks a pod.
+func lackingAPod(t *testing.T, grace time.Duration) *world {
 	w := gradual(t)
 	w.controller.intake.Grace, w.controller.restarter.Grace = grace, grace
 	w.runs("a/web", nil, "c")
@@ -27,7 +27,7 @@ func lacking(t *testing.T, grace time.Duration) *world {
 
 func TestAWorkloadThatLacksAPodRestartsWhileItsConfigKeepsChanging(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := lacking(t, 5*time.Second)
+		w := lackingAPod(t, 5*time.Second)
 		for second := range 60 {
 			w.edited("a/c", fmt.Sprint("v", second))
 			time.Sleep(time.Second)
@@ -47,7 +47,7 @@ func TestAWorkloadThatLacksAPodRestartsWhileItsConfigKeepsChanging(t *testing.T)
 
 func TestThatAWorkloadLeavesTheFirstTurnToOthersIsNoReasonToMarkIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		w := lacking(t, time.Second)
+		w := lackingAPod(t, time.Second)
 		text := w.log()
 		w.edited("a/c", "2")
 		for range 5 {
