@@ -107,7 +107,7 @@ func (f *fanOut) count(r *restart, sign int) {
 	if r.isInTurn() && f.letsGoFirst(r, p) {
 		p.inTurn[r.standing] += sign
 	}
-	if r.phase >= called {
+	if r.takesTurn() {
 		p.called += sign
 	}
 }
@@ -162,10 +162,13 @@ func (f *fanOut) letsGoFirst(r *restart, p *part) bool {
 
 // takesSlot reports whether a restart occupies a slot. In a group, one that has begun does so for a limited time, so that no
 // namespace can keep others from restarting. The restart of a workload that is unwell never proves anything, so
-// nobody waits for it; but in a group, it keeps its turn once it was called.
+// nobody waits for it; but in a group, it keeps its turn once it was called. What is urgent in one namespace of a group waits for no turn,
+// and takes none from the others.
 func (f *fanOut) takesSlot(r *restart) bool {
 	isGroup := IsGroup(f.id.Config)
 	switch {
+	case isGroup && r.isUrgent:
+		return false
 	case r.phase == called:
 		return isGroup || r.standing != Unwell
 	case r.phase > called:

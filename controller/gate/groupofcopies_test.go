@@ -258,6 +258,37 @@ func TestNoNamespaceOfAGroupWaitsForSeveralReadersOfAnotherOneThatStall(t *testi
 	})
 }
 
+func TestWhatIsUrgentInOneNamespaceOfAGroupTakesNoTurnFromOthers(t *testing.T) {
+	b := newBook(t, Policy{Gradual: true, Limit: 50, Deadline: 10 * time.Minute})
+	urgent := dueIn("hostile", "new")
+	urgent.Causes[0].IsUrgent = true
+	b.restart(urgent)
+	b.restart(dueIn("victim", "new"))
+	b.expect(SlowStart, dueIn("another", "new"))
+}
+
+func TestReadersOfWhichNoPodRunsTakeNoTurn(t *testing.T) {
+	for _, readers := range []int{0, 1, 5} {
+		b := newBook(t, Policy{Gradual: true, Limit: 50, Deadline: 10 * time.Minute})
+		for i := range readers {
+			unwell := dueIn("victim", "new")
+			unwell.Workload.Name, unwell.Standing = fmt.Sprint("unwell-", i), Unwell
+			b.restart(unwell)
+		}
+		for i := range 3 {
+			hostile := dueIn("hostile", "new")
+			hostile.Workload.Name = fmt.Sprint("hostile-", i)
+			if b.Ask(hostile, b.now).MayBegin() {
+				b.Begin(hostile, b.now)
+			}
+		}
+		b.expect(SlowStart, dueIn("victim", "new"))
+		b.takeWoken()
+		b.FreePlace(workload("hostile", "hostile-0"))
+		b.wakes("reader")
+	}
+}
+
 func TestAContentOfAGroupIsHaltedWhereItBrokeAWorkloadAndAfterTwoNamespacesEverywhere(t *testing.T) {
 	b := newBook(t, gradual(10))
 	first, neighbor, second, third := dueIn("a", "bad"), dueIn("a", "bad"), dueIn("b", "bad"), dueIn("c", "bad")

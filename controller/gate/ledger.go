@@ -116,6 +116,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	l.change(r.Workload, func(m *Member) {
 		turns := m.next.turns()
 		wasRefused := m.next != nil && m.next.isRefused
+		due.wasCalled = len(turns) > 0
 		m.leave()
 		unserve(due, m.next)
 		m.wave, m.isPending, m.next = r.Wave, false, due
@@ -141,7 +142,7 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 
 func (l *Ledger) newRestart(r *Request, now time.Time) restart {
 	due := restart{
-		workload: r.Workload, id: r.ID, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: l.takesPlace(r),
+		workload: r.Workload, id: r.ID, standing: r.Standing, cannotRoll: r.CannotRoll, takesPlace: l.takesPlace(r), isUrgent: true,
 	}
 	var fanOuts []*fanOut
 	for i := range r.Causes {
@@ -149,6 +150,7 @@ func (l *Ledger) newRestart(r *Request, now time.Time) restart {
 		if r.CannotRoll || !cause.IsGradual {
 			continue
 		}
+		due.isUrgent = due.isUrgent && cause.IsUrgent
 		for id := range cause.fanOuts() {
 			f := l.fanOut(id)
 			if f.since.IsZero() {
@@ -439,8 +441,8 @@ func (m *Member) leaveUnproven(until time.Time) {
 
 // endUnproven ends a restart that has proven nothing.
 func (m *Member) endUnproven() {
+	endTurns(m.current.workload.Namespace, m.current.of().turns())
 	for _, f := range m.current.fanOuts() {
-		f.noteEnd(m.current.workload.Namespace)
 		f.leaveOut(m.current.workload)
 	}
 	m.current = nil
@@ -460,8 +462,8 @@ func (l *Ledger) Deliver(ref names.WorkloadRef) {
 		return
 	}
 	l.change(ref, func(m *Member) {
+		endTurns(ref.Namespace, m.current.of().turns())
 		for _, f := range m.current.fanOuts() {
-			f.noteEnd(ref.Namespace)
 			if m.current.standing != Unwell {
 				f.delivered++
 			} else {

@@ -124,10 +124,11 @@ func (f fanOutTally) with(r *restart, of *fanOut) fanOutTally {
 	isOfGroup, namespace := IsGroup(of.id.Config), r.workload.Namespace
 	own := f.Parts[namespace]
 	f.Members++
-	if r.phase >= called {
+	waitsForNoTurn := (r.standing == Unwell || r.isUrgent) && !r.wasCalled
+	if r.phase == called || r.phase > called && !waitsForNoTurn {
 		own.Turns++
 	}
-	isCalled, hasBegun := r.phase == called, r.phase > called && !(r.freesSlot && isOfGroup)
+	isCalled, hasBegun := r.phase == called && !(r.isUrgent && isOfGroup), r.phase > called && !((r.freesSlot || r.isUrgent) && isOfGroup)
 	if isCalled && isOfGroup || (isCalled || hasBegun) && r.standing != Unwell { // which proves nothing
 		f.SlotsTaken++
 		own.SlotsTaken++

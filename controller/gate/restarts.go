@@ -49,6 +49,8 @@ type restart struct {
 	takesPlace bool
 	freesSlot  bool // in the fan-out of a group, because it takes too long
 	cannotRoll bool
+	isUrgent   bool // for all its fan-outs
+	wasCalled  bool // before it was admitted
 	isRefused  bool // the API server has refused to let it begin, and it waits for nothing but others
 	phase      phase
 }
@@ -76,6 +78,11 @@ const (
 	soaking               // all its pods run, but not for long
 	unproven              // nothing of it is to be seen, and its deadline has not come
 )
+
+// takesTurn reports whether a restart counts as a turn of its namespace. One that waits for no turn does not take one.
+func (r *restart) takesTurn() bool {
+	return r.phase == called || r.phase > called && (r.wasCalled || r.standing != Unwell && !r.isUrgent)
+}
 
 // isInTurn reports whether the restart waits only for other restarts that are under way, so that those
 // that come later can wait for it.
@@ -116,10 +123,10 @@ func (m *Member) fail(r *restart) {
 // since, or called from their line.
 func (r *restart) turns() (all []*fanOut) {
 	switch {
-	case r == nil:
+	case r == nil || !r.takesTurn():
 	case r.phase >= admitted:
 		return r.fanOuts()
-	case r.phase == called:
+	default:
 		for _, f := range r.fanOuts() {
 			if r.line == &f.part(r.workload.Namespace).lines[r.standing] {
 				all = append(all, f)
