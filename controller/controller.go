@@ -148,7 +148,7 @@ func assemble(options Options, to *connections) (*Controller, error) {
 		Core:      to.following.Core.RESTClient(), Events: to.recorder, Metrics: metrics, Quarantine: left, Log: log, Refused: refused,
 	}
 	reports := fanout.NewReports(notices, gate, evictions, func(ref names.WorkloadRef) bool {
-		isDue, waits := restarter.State(ref)
+		isDue, waits := restarter.Backlogs.State(ref)
 		return waits && !isDue || changes.HoldsAny(ref) || deliveries.MayRecover(ref)
 	}, fanout.ConfigEvents{Metadata: to.following.Metadata, Events: to.recorder, Log: log}, left, log)
 	mistakes := &intake.Mistakes{Gate: gate, Restarter: restarter, Rules: &optIns.Rules, Role: role, Events: to.recorder, Log: log}

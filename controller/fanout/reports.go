@@ -119,7 +119,8 @@ func (r *Reports) LookAtFanOuts(now time.Time) {
 func isWorthReporting(p *gate.Progress) bool { return p.Total() > 1 || p.Waiting > 0 }
 
 func (r *Reports) reportProgress(p *gate.Progress) {
-	text := fmt.Sprintf("fan-out%s: %s", r.contentOf(p.FanOut), r.gate.ProgressOf(*p))
+	f := r.gate.FanOutOf(*p)
+	text := fmt.Sprintf("fan-out%s: %s", r.contentOf(p.FanOut), f.Progress())
 	r.Log.Info("fan-out is under way", "config", p.FanOut.Config, "delivered", p.Done(), "of", p.Total(), "rolling", p.UnderWay, "refused", p.Refused)
 	if r.Note(p.FanOut.Config, corev1.EventTypeNormal, events.FanOut, text) {
 		r.NoteUnfinished(p.FanOut.Config, p.Since)
@@ -128,7 +129,7 @@ func (r *Reports) reportProgress(p *gate.Progress) {
 
 // ReportFinished reports a fan-out that reached everybody. One that did not is superseded or halted.
 func (r *Reports) ReportFinished(p *gate.Progress, now time.Time) {
-	began := r.gate.BeginningOf(*p)
+	began := r.gate.FanOutOf(*p).Beginning
 	took := now.Sub(began.Since).Round(time.Second).String()
 	if began.AtLeast {
 		took = "at least " + took

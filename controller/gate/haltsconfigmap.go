@@ -36,11 +36,6 @@ type HaltRecord struct {
 	Templates []string `json:"templates,omitempty"`
 }
 
-// ParseHaltRecords reads the halts of one entry.
-func ParseHaltRecords(text string) ([]HaltRecord, error) {
-	return parseRecords[HaltRecord](text, "it is no list of halts")
-}
-
 // parseRecords reads the list of one entry, or returns an error, which says so otherwise.
 func parseRecords[R any](text, otherwise string) (records []R, err error) {
 	encoded := []byte(text)
@@ -153,7 +148,7 @@ func ReadEntries(data map[string]string) Entries {
 			}
 			continue
 		}
-		records, err := ParseHaltRecords(text)
+		records, err := parseRecords[HaltRecord](text, "it is no list of halts")
 		if err != nil {
 			entries.Unread[name] = err.Error()
 		}

@@ -78,11 +78,11 @@ func (g *Gatekeeper) addHalts(list *status.Shortlist[*gate.Halt], config names.C
 	}
 }
 
-// BeginningOf says when a fan-out began, or at least.
-func (g *Gatekeeper) BeginningOf(p gate.Progress) status.Beginning {
+// FanOutOf says how far a fan-out has come, and when it began, or at least.
+func (g *Gatekeeper) FanOutOf(p gate.Progress) status.FanOut {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	return g.fanOutOf(p).Beginning
+	return g.fanOutOf(p)
 }
 
 // fanOutOf must be called with the lock held.
@@ -99,14 +99,6 @@ func (g *Gatekeeper) fanOutOf(p gate.Progress) status.FanOut {
 		Config: p.FanOut.Config.String(), Beginning: status.Beginning{Since: since.UTC(), AtLeast: atLeast},
 		Total: p.Total(), Delivered: p.Done(), Rolling: p.UnderWay, Waiting: p.Waiting, Refused: p.Refused, Unserved: p.Unserved,
 	}
-}
-
-// ProgressOf says how far a fan-out has come.
-func (g *Gatekeeper) ProgressOf(p gate.Progress) string {
-	g.Mu.Lock()
-	defer g.Mu.Unlock()
-	f := g.fanOutOf(p)
-	return f.Progress()
 }
 
 // haltOf must be called with the lock held.

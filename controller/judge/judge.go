@@ -59,7 +59,7 @@ func (j *Judge) judge(ref names.WorkloadRef) Verdict {
 		j.Absences.Put(ref, wording.Missing(&view, anyConfig), time.Now())
 	}
 	held := j.Changes.HoldsAny(ref) // before the change moves on to the backlogs
-	due, waits := j.Restarter.State(ref)
+	due, waits := j.Restarter.Backlogs.State(ref)
 	switch {
 	case !due && decide.Decide(view).Outcome != decide.Restart:
 		return Fresh

@@ -149,11 +149,6 @@ func (r *Restarter) holdsConfigs(workload names.WorkloadRef) bool {
 	})
 }
 
-// State reports whether a restart of a workload is due, and whether work for it is under way.
-func (r *Restarter) State(workload names.WorkloadRef) (due, waits bool) {
-	return r.Backlogs.State(workload)
-}
-
 // Load is what waits for the restarter.
 type Load struct {
 	Queued, Slow int // workloads

@@ -41,7 +41,7 @@ func TestARunEndsWithTheContextOrAPermanentFailure(t *testing.T) {
 		if (err != nil) != exitOnError || err != nil && !strings.HasPrefix(err.Error(), want) {
 			t.Errorf("exit on error: %t: %v", exitOnError, err)
 		}
-		if due, waits := r.State(objecttest.Web); worked == 0 || due || !waits {
+		if due, waits := r.Backlogs.State(objecttest.Web); worked == 0 || due || !waits {
 			t.Errorf("worked %d times; due: %t, waits: %t\n%s", worked, due, waits, &log)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
 
@@ -34,15 +35,7 @@ func (w WorkloadWriter) patch(ctx context.Context, ref names.WorkloadRef, patch 
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
 	}
-	options := &metav1.PatchOptions{FieldManager: annotation.FieldManager}
-	after, err := w.clientOf(kind).Patch(types.MergePatchType).
-		Namespace(ref.Namespace).
-		Resource(kind.Resource).
-		Name(ref.Name).
-		SpecificallyVersionedParams(options, metav1.ParameterCodec, metav1.SchemeGroupVersion).
-		Body(body).
-		Do(ctx).
-		Get()
+	after, err := w.send(ctx, kind, ref, annotation.FieldManager, body)
 	if err != nil {
 		return nil, err
 	}
@@ -61,6 +54,13 @@ func (w WorkloadWriter) patch(ctx context.Context, ref names.WorkloadRef, patch 
 		return written, &apiclient.IneffectiveError{Object: "the workload", Missing: missing}
 	}
 	return written, nil
+}
+
+// send sends a JSON merge patch.
+func (w WorkloadWriter) send(ctx context.Context, kind *kinds.WorkloadKind, ref names.WorkloadRef, manager string, body []byte) (runtime.Object, error) {
+	return w.clientOf(kind).Patch(types.MergePatchType).Namespace(ref.Namespace).Resource(kind.Resource).Name(ref.Name).
+		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: manager}, metav1.ParameterCodec, metav1.SchemeGroupVersion).
+		Body(body).Do(ctx).Get()
 }
 
 // get reads a workload and returns it reduced.
@@ -108,14 +108,7 @@ func (w WorkloadWriter) SetRestartAt(ctx context.Context, of *workload.Workload,
 		return fmt.Errorf("encode: %w", err)
 	}
 	kind := w.Kinds.Row(of.Ref.Kind)
-	after, err := w.clientOf(kind).Patch(types.MergePatchType).
-		Namespace(of.Ref.Namespace).
-		Resource(kind.Resource).
-		Name(of.Ref.Name).
-		SpecificallyVersionedParams(&metav1.PatchOptions{FieldManager: annotation.RestartAtManager}, metav1.ParameterCodec, metav1.SchemeGroupVersion).
-		Body(body).
-		Do(ctx).
-		Get()
+	after, err := w.send(ctx, kind, of.Ref, annotation.RestartAtManager, body)
 	if err != nil {
 		return err
 	}
