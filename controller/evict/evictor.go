@@ -154,7 +154,8 @@ func (e *Evictor) note(w *workload.Workload, left *delivery.Left, began time.Tim
 		row.IsFollowed = row.IsFollowed || isNew
 	})
 	if isNew {
-		e.Deliveries.FollowLeft(w, now)
+		began, _ := w.Record.EvictedAt()
+		e.Deliveries.FollowEviction(w, began, now)
 		e.Restarter.AskAgain(w.Ref) // the gate has forgotten that its next restart waits
 	}
 	e.Deliveries.Observe(w.Ref)
@@ -196,7 +197,7 @@ func (e *Evictor) evict(ctx context.Context, w *workload.Workload, pod *delivery
 		if e.Update(w.Ref, w.Record.Evict, func(row *tracker.Eviction) { // another restart may have begun meanwhile
 			row.Earlier, row.Looks, row.Refusals, row.Reported = max(0, row.Earlier-1), 0, 0, time.Time{}
 		}) {
-			e.Deliveries.FollowEviction(w, time.Now())
+			e.Deliveries.FollowEviction(w, time.Now(), time.Now())
 		}
 		e.Deliveries.Observe(w.Ref)
 	}

@@ -59,7 +59,7 @@ func (e *Evictor) noteReplaced(w *workload.Workload, left *delivery.Left, now ti
 		}
 	})
 	if isProgress {
-		e.Deliveries.FollowEviction(w, now)
+		e.Deliveries.FollowEviction(w, now, now)
 	}
 }
 

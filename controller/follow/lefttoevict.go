@@ -63,25 +63,19 @@ func (d *Deliveries) IncludeLeft(w *workload.Workload, decision *decide.Decision
 	}
 }
 
-// FollowEviction follows a restart by eviction that goes on and is not followed: another process may have begun it long
-// ago, or no pod could be evicted for so long that it was given up.
-func (d *Deliveries) FollowEviction(w *workload.Workload, now time.Time) {
+// FollowEviction follows a restart by eviction that began at a time, goes on and is not followed, however old it is: another process
+// may have begun it long ago, it may last for hours, its last pod may crash only now, or no pod could be evicted for so long that it
+// was given up. A person who has resumed the restarts since it began has forgiven its failure. Whoever may write to workloads can
+// pretend such restarts at any time, so they keep no other namespace of a group waiting once former leaders cannot have made them.
+func (d *Deliveries) FollowEviction(w *workload.Workload, began, now time.Time) {
 	if restart := d.Of(w.Ref); restart != nil && restart.IsOf(w) {
 		return
 	}
-	d.adopt(w, d.RestartedFor(w), now, now, now)
-}
-
-// FollowLeft follows a restart by eviction of which pods are left and that this process does not follow, however old it is:
-// it may last for hours, and the last pod of a former leader may crash only now. A person who has resumed the restarts
-// since it began has forgiven its failure.
-func (d *Deliveries) FollowLeft(w *workload.Workload, now time.Time) {
-	if restart := d.Of(w.Ref); restart != nil && restart.IsOf(w) {
-		return
-	}
-	began, _ := w.Record.EvictedAt()
 	if began.After(now) {
 		began = now
 	}
 	d.adopt(w, d.RestartedFor(w), began, now, now)
+	if now.After(d.formerUntil()) {
+		d.Gate.Stalled(w.Ref, restartID(w))
+	}
 }

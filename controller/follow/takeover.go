@@ -96,9 +96,7 @@ func LastMade(w *workload.Workload) MadeRestart { return MadeRestart{w.Timestamp
 // leader may be behind. A former leader cannot have made a restart long after this process began to lead, but whoever may
 // write to workloads can pretend so at any time.
 func (d *Deliveries) ResumeLate(ref names.WorkloadRef, former MadeRestart, now time.Time) {
-	d.mu.Lock()
-	until := d.since.Add(d.Policy.Deadline) // the clock of a former leader may be ahead
-	d.mu.Unlock()
+	until := d.formerUntil()
 	w := d.Catalog.Workload(ref)
 	if w == nil || w.OwnRecord {
 		return
@@ -108,6 +106,13 @@ func (d *Deliveries) ResumeLate(ref names.WorkloadRef, former MadeRestart, now t
 	if isLaterEviction || record.IsLaterRestart(w.Timestamp, former.timestamp) && !record.IsLaterRestart(w.Timestamp, until.Format(time.RFC3339Nano)) {
 		d.Resume(ref, now)
 	}
+}
+
+// formerUntil returns until when a restart may be that of a former leader, whose clock may be ahead.
+func (d *Deliveries) formerUntil() time.Time {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.since.Add(d.Policy.Deadline)
 }
 
 // RecordedFor returns what the record of a workload says about its last restart.
