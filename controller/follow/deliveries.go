@@ -234,7 +234,7 @@ func (d *Deliveries) Look(ctx context.Context, ref names.WorkloadRef) {
 	}
 	d.Queue.Forget(ref)
 	if judgement.Again > 0 {
-		d.Queue.AddAfter(ref, d.goOn(ref, restart, before.IsAway, judgement))
+		d.Queue.AddAfter(ref, d.goOn(w, restart, before.IsAway, judgement))
 		return
 	}
 	if restart.HasFailed {
@@ -261,9 +261,10 @@ func (d *Deliveries) judgeAndExplain(ctx context.Context, restart *tracker.Rolli
 }
 
 // goOn tells the gate how a restart is that is not over, and returns after how long to look again.
-func (d *Deliveries) goOn(ref names.WorkloadRef, restart *tracker.RollingRestart, wasAway bool, judgement delivery.Judgement) (again time.Duration) {
-	if wasAway && !restart.IsAway {
-		d.Gate.Seen(ref, restart.ID)
+func (d *Deliveries) goOn(w *workload.Workload, restart *tracker.RollingRestart, wasAway bool, judgement delivery.Judgement) (again time.Duration) {
+	ref := w.Ref
+	if wasAway && !restart.IsAway && !d.Gate.Seen(ref, restart.ID) { // it rolls only now
+		d.resumeAtGate(w, restart, restart.Ran, time.Now())
 	}
 	switch {
 	case restart.IsAway:

@@ -305,9 +305,9 @@ func (g *Gatekeeper) Rolled(ref names.WorkloadRef, id string) {
 	g.ofCurrent(ref, id, func() { g.Ledger.Rolled(ref) })
 }
 
-// Seen notes that something is to be seen again of a restart.
-func (g *Gatekeeper) Seen(ref names.WorkloadRef, id string) {
-	g.ofCurrent(ref, id, func() { g.Ledger.See(ref) })
+// Seen notes that something is to be seen again of a restart, and reports whether the gate knows it.
+func (g *Gatekeeper) Seen(ref names.WorkloadRef, id string) bool {
+	return g.ofCurrent(ref, id, func() { g.Ledger.See(ref) })
 }
 
 // Stalled notes that a restart makes no progress, or takes too long.
@@ -325,13 +325,15 @@ func (g *Gatekeeper) Ended(ref names.WorkloadRef, id string, until time.Time) {
 	g.ofCurrent(ref, id, func() { g.Ledger.End(ref, until, time.Now()) })
 }
 
-// ofCurrent does something about a restart under the lock, unless another one has begun since.
-func (g *Gatekeeper) ofCurrent(ref names.WorkloadRef, id string, do func()) {
+// ofCurrent does something about a restart under the lock, and reports whether the gate knows that and no later one.
+func (g *Gatekeeper) ofCurrent(ref names.WorkloadRef, id string, do func()) bool {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	if current, found := g.Ledger.Current(ref); found && current == id {
+	current, found := g.Ledger.Current(ref)
+	if found && current == id {
 		do()
 	}
+	return found && current == id
 }
 
 // tickPeriod is how often the ledger learns that time has passed.
