@@ -226,8 +226,11 @@ type Traces struct {
 // Traces returns what to look for.
 func (r *Restart) Traces(policy Policy, causes []names.ConfigRef) Traces {
 	t := Traces{Causes: causes, Soak: policy.Soak, Counts: r.HasOthers || r.isPartial()}
-	if r.HasOthers {
+	switch {
+	case r.HasOthers:
 		t.Since = r.began
+	case r.Since.Before(r.began): // it goes on with one that is not judged, and whose pods a StatefulSet may keep for ever
+		t.Since = r.Since
 	}
 	return t
 }
