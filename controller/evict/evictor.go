@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,6 +59,8 @@ type Evictor struct {
 	Quarantine *quarantine.Set
 	Log        *slog.Logger
 	Refused    run.Signal
+
+	turn sync.Mutex // so that no two restarts take the same slot
 }
 
 // Run evicts pods until the context ends.
@@ -154,8 +157,10 @@ func (e *Evictor) note(w *workload.Workload, left *delivery.Left, began time.Tim
 		row.IsFollowed = row.IsFollowed || isNew
 	})
 	if isNew {
-		began, _ := w.Record.EvictedAt()
-		e.Deliveries.FollowEviction(w, began, now)
+		if left.Earlier < w.Rollout.Wanted { // otherwise it is exposed to nothing yet, and waits for its turn
+			began, _ := w.Record.EvictedAt()
+			e.Deliveries.FollowEviction(w, began, now)
+		}
 		e.Restarter.AskAgain(w.Ref) // the gate has forgotten that its next restart waits
 	}
 	e.Deliveries.Observe(w.Ref)
@@ -164,8 +169,10 @@ func (e *Evictor) note(w *workload.Workload, left *delivery.Left, began time.Tim
 // step carries out the next step.
 func (e *Evictor) step(ctx context.Context, w *workload.Workload, step delivery.Step) error {
 	switch {
-	case step.Evict != nil:
+	case step.Evict != nil && e.Deliveries.Follows(w):
 		return e.evict(ctx, w, step.Evict)
+	case step.Evict != nil:
+		return e.evictInTurn(ctx, w, step.Evict)
 	case !step.RestartAt.IsZero():
 		return e.askForRestart(ctx, w, step.RestartAt)
 	case step.Wait != "":
@@ -174,6 +181,20 @@ func (e *Evictor) step(ctx context.Context, w *workload.Workload, step delivery.
 		return nil
 	}
 	e.Deliveries.EndEviction(w)
+	return nil
+}
+
+// evictInTurn evicts a pod of a restart that is not followed: it has given up its slot, or never had one, so others may be under way.
+func (e *Evictor) evictInTurn(ctx context.Context, w *workload.Workload, pod *delivery.Evicted) error {
+	e.turn.Lock()
+	defer e.turn.Unlock()
+	decision, now := e.Deliveries.RestartedFor(w), time.Now()
+	answer := e.Gate.Explain(e.Gate.Request(w, &decision, 0, gate.Well, now), now)
+	if answer.MayBegin() || answer.Reason == gate.Window { // which was open when the restart began
+		return e.evict(ctx, w, pod)
+	}
+	e.wait(w, tracker.EvictionWait{Reason: tracker.WaitsForPods, Text: "other restarts come first, because it could not evict a pod for long", Since: now})
+	e.Queue.AddAfter(w.Ref, heldPause)
 	return nil
 }
 

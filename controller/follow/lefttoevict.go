@@ -68,7 +68,7 @@ func (d *Deliveries) IncludeLeft(w *workload.Workload, decision *decide.Decision
 // was given up. A person who has resumed the restarts since it began has forgiven its failure. Whoever may write to workloads can
 // pretend such restarts at any time, so they keep no other namespace of a group waiting once former leaders cannot have made them.
 func (d *Deliveries) FollowEviction(w *workload.Workload, began, now time.Time) {
-	if restart := d.Of(w.Ref); restart != nil && restart.IsOf(w) {
+	if d.Follows(w) {
 		return
 	}
 	if began.After(now) {
@@ -78,4 +78,10 @@ func (d *Deliveries) FollowEviction(w *workload.Workload, began, now time.Time) 
 	if now.After(d.formerUntil()) {
 		d.Gate.Stalled(w.Ref, restartID(w))
 	}
+}
+
+// Follows reports whether the last restart of a workload is followed.
+func (d *Deliveries) Follows(w *workload.Workload) bool {
+	restart := d.Of(w.Ref)
+	return restart != nil && restart.IsOf(w)
 }

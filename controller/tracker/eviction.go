@@ -53,7 +53,7 @@ type EvictionWait struct {
 type EvictionReason string
 
 const (
-	// WaitsForPods means that the last pod has not been replaced.
+	// WaitsForPods means that the last pod has not been replaced, or that restarts of other workloads come first.
 	WaitsForPods EvictionReason = "pods"
 	// WaitsForPerson means that people hold the restart, or that its content is halted.
 	WaitsForPerson EvictionReason = "held"
