@@ -114,6 +114,14 @@ func (h *History) All(namespace string) status.List[status.Restart] {
 	return status.ListOf(latest, func(past *pastRestart) status.Restart { return past.restart })
 }
 
+// WhyOf says what became of the last restart of a workload, empty if that is not remembered.
+func (h *History) WhyOf(ref names.WorkloadRef) string {
+	if last := h.Of(ref); last != nil {
+		return last.Why
+	}
+	return ""
+}
+
 // Of returns the last restart of a workload, nil if it is not remembered.
 func (h *History) Of(ref names.WorkloadRef) *status.Restart {
 	h.mu.Lock()

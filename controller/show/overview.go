@@ -209,9 +209,7 @@ func (b *Board) entry(s tracker.Standing) status.Entry {
 		e.Restarted = s.Restarted.UTC()
 	}
 	if e.State == status.Failed && e.Reason == "" {
-		if last := b.Deliveries.History.Of(s.Ref); last != nil {
-			e.Text = last.Why
-		}
+		e.Text = b.Deliveries.History.WhyOf(s.Ref)
 		if w.Rollout.IsWhole() {
 			e.Text = fmt.Sprintf("all its pods run now, and it has recovered if they do so for %s; it failed before: %s", b.Deliveries.Policy.Recovery(), e.Text)
 		}
