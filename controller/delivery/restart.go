@@ -76,6 +76,8 @@ type Restart struct {
 	// have restarted the workload or changed its template since this one, so that only pods which started since then say anything.
 	Since     time.Time
 	HasOthers bool
+	// GoesOn means that the one before it has brought content that is not judged, and that the pods read still.
+	GoesOn bool
 
 	began      time.Time              // when the restart did
 	others     time.Time              // when others were first seen to change the workload, since this restart or one before it that was not judged
@@ -229,7 +231,7 @@ func (r *Restart) Traces(policy Policy, causes []names.ConfigRef) Traces {
 	switch {
 	case r.HasOthers:
 		t.Since = r.began
-	case r.Since.Before(r.began): // it goes on with one that is not judged, and whose pods a StatefulSet may keep for ever
+	case r.GoesOn: // a StatefulSet may keep the pods of the one before for ever
 		t.Since = r.Since
 	}
 	return t

@@ -63,6 +63,7 @@ func (r *RollingRestart) Continues(before *RollingRestart) {
 	if !before.HasFailed {
 		r.Continue(before.Restart)
 		r.Unproven = before.UnprovenAfter(&r.Decision)
+		r.GoesOn = len(r.Unproven) > 0
 	}
 }
 
