@@ -2,6 +2,7 @@ package gate
 
 import (
 	"cmp"
+	"hash/fnv"
 	"slices"
 	"time"
 
@@ -30,6 +31,12 @@ type fanOut struct {
 	// delivered is how many restarts have proven the content. running is how many other workloads ran
 	// with it already, once that was counted.
 	delivered, running int
+	// keys are the changed keys that the first reader sees, and otherKeys what others see. deliveredOther is how many of delivered those
+	// are, and deliveredTo how many by what they see: a reader proves nothing for those that see other keys.
+	keys           keySet
+	otherKeys      map[names.WorkloadRef]keySet
+	deliveredOther int
+	deliveredTo    map[keySet]int
 	// mended is how many more were delivered to workloads of which no pod ran before, which proves nothing.
 	mended    int
 	isCounted bool
@@ -43,6 +50,24 @@ type fanOut struct {
 	parts      []*part           // sorted by namespace; there are several only in a group
 	// fresh counts the restarts in turn of the namespaces that have had no turn yet.
 	fresh [Unwell + 1]int
+}
+
+// keySet is a hash of the changed keys that a reader sees. In a group, whose content is that of whole copies, it is always zero.
+type keySet uint64
+
+// keySet returns what whoever restarts for the cause sees.
+func (c *Cause) keySet() keySet { return c.keySetOf(c.Keys) }
+
+// keySetOf does so for other keys.
+func (c *Cause) keySetOf(keys []string) keySet {
+	if c.Group != (names.ConfigRef{}) {
+		return 0
+	}
+	sum := fnv.New64a()
+	for _, key := range keys {
+		_, _ = sum.Write(append([]byte(key), 0)) // a hash never fails to write
+	}
+	return keySet(sum.Sum64())
 }
 
 // maxUnserved bounds what a fan-out remembers of workloads that are gone, and what all fan-outs together remember of those of one
@@ -180,20 +205,62 @@ func (f *fanOut) takesSlot(r *restart) bool {
 // proven returns how many workloads run with the content.
 func (f *fanOut) proven() int { return f.delivered + f.running }
 
+// provenFor returns how many of them prove it for a reader that sees these keys.
+func (f *fanOut) provenFor(keys keySet) int {
+	if keys == f.keys {
+		return f.delivered - f.deliveredOther + f.running
+	}
+	return f.deliveredTo[keys] + f.running
+}
+
+// noteReader notes which keys a reader sees.
+func (f *fanOut) noteReader(ref names.WorkloadRef, keys keySet, now time.Time) {
+	if f.since.IsZero() {
+		f.since, f.keys = now, keys
+	}
+	if keys == f.keys {
+		delete(f.otherKeys, ref)
+		return
+	}
+	if f.otherKeys == nil {
+		f.otherKeys = make(map[names.WorkloadRef]keySet)
+	}
+	f.otherKeys[ref] = keys
+}
+
+func (f *fanOut) keysOf(ref names.WorkloadRef) keySet {
+	if keys, seesOthers := f.otherKeys[ref]; seesOthers {
+		return keys
+	}
+	return f.keys
+}
+
+// deliver notes that a reader runs with the content.
+func (f *fanOut) deliver(ref names.WorkloadRef) {
+	f.delivered++
+	if keys, seesOthers := f.otherKeys[ref]; seesOthers {
+		if f.deliveredTo == nil {
+			f.deliveredTo = make(map[keySet]int)
+		}
+		f.deliveredOther++
+		f.deliveredTo[keys]++
+	}
+}
+
 // tally returns what decides about another restart of a fan-out in a namespace. Restarts that were called occupy a
 // slot, so that no other takes it from them.
-func (l *Ledger) tally(id FanOut, namespace string) Tally {
+func (l *Ledger) tally(id FanOut, namespace string, keys keySet) Tally {
 	expected := l.first.count(id.Config, namespace)
 	if f := l.fanOuts[id]; f != nil {
-		return f.tally(f.part(namespace), expected)
+		return f.tally(f.part(namespace), expected, keys)
 	}
 	return Tally{FanOut: id, Due: [Unwell + 1]int{Failed: expected}}
 }
 
 // tally returns what decides about another restart, while so many workloads are expected that go first. Those of a
 // namespace that has had its turn go first only there.
-func (f *fanOut) tally(p *part, expected int) Tally {
-	t := Tally{FanOut: f.id, Proven: f.proven(), InFlight: f.slotsTaken, OwnInFlight: p.slotsTaken, Due: f.fresh}
+func (f *fanOut) tally(p *part, expected int, keys keySet) Tally {
+	t := Tally{FanOut: f.id, Proven: f.provenFor(keys), InFlight: f.slotsTaken, OwnInFlight: p.slotsTaken, Due: f.fresh}
 	for standing, due := range p.inTurn {
 		if p.turns() > 0 {
 			t.Due[standing] += due
@@ -236,11 +303,14 @@ func (f *fanOut) next(first *first) *restart {
 	return turn.next()
 }
 
-// turnIn returns the line of a namespace whose first restart might begin, nil if there is none.
+// turnIn returns the line of a namespace whose first restart might begin, nil if there is none. Those behind it wait with it.
 func (f *fanOut) turnIn(p *part, expected int) *line {
-	t := f.tally(p, expected)
 	for standing := range p.lines {
-		if line := &p.lines[standing]; !line.isEmpty() && t.admits(Standing(standing)) {
+		line := &p.lines[standing]
+		if line.isEmpty() {
+			continue
+		}
+		if t := f.tally(p, expected, f.keysOf(line.first().workload)); t.admits(Standing(standing)) {
 			return line
 		}
 	}

@@ -1,7 +1,6 @@
 package gate
 
 import (
-	"cmp"
 	"slices"
 	"time"
 
@@ -153,9 +152,7 @@ func (l *Ledger) newRestart(r *Request, now time.Time) restart {
 		due.isUrgent = due.isUrgent && cause.IsUrgent
 		for id := range cause.fanOuts() {
 			f := l.fanOut(id)
-			if f.since.IsZero() {
-				f.since = now
-			}
+			f.noteReader(r.Workload, cause.keySet(), now)
 			fanOuts = append(fanOuts, f)
 		}
 	}
@@ -239,7 +236,7 @@ func (l *Ledger) Expose(of *Exposure, cause *Cause, now time.Time) {
 	var fanOuts []*fanOut
 	for id := range cause.fanOuts() {
 		if f := l.fanOut(id); joins || !IsGroup(id.Config) { // in which it has had its turn, maybe
-			f.since = cmp.Or(f.since, now)
+			f.noteReader(of.Workload, cause.keySetOf(of.Keys), now)
 			fanOuts = append(fanOuts, f)
 		}
 	}
@@ -265,7 +262,7 @@ func (l *Ledger) IsNew(cause *Cause) bool {
 func (l *Ledger) IsFirst(ref names.WorkloadRef) bool {
 	m := l.members.Of(ref)
 	return m != nil && m.current != nil && slices.ContainsFunc(m.current.fanOuts(), func(f *fanOut) bool {
-		return f.proven() == 0 && f.takesSlot(&m.current.restart)
+		return f.provenFor(f.keysOf(ref)) == 0 && f.takesSlot(&m.current.restart)
 	})
 }
 
@@ -465,7 +462,7 @@ func (l *Ledger) Deliver(ref names.WorkloadRef) {
 		endTurns(ref.Namespace, m.current.of().turns())
 		for _, f := range m.current.fanOuts() {
 			if m.current.standing != Unwell {
-				f.delivered++
+				f.deliver(ref)
 			} else {
 				f.mended++
 			}
@@ -569,6 +566,9 @@ func (l *Ledger) change(ref names.WorkloadRef, change func(*Member)) {
 		l.members.Set(ref, m)
 	}
 	for _, f := range before {
+		if len(f.otherKeys) > 0 && !slices.Contains(m.fanOuts(), f) {
+			delete(f.otherKeys, ref)
+		}
 		l.callNext(f)
 	}
 	l.callWave(ref.Namespace)

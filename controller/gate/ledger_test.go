@@ -328,6 +328,30 @@ func TestARestartForTwoConfigsIsAdmittedByBoth(t *testing.T) {
 	b.expect(SlowStart, due("another-c"))
 }
 
+// One edit changes a good key and a bad one, and nobody reads both.
+func TestAReaderProvesNothingForThoseThatSeeOtherKeys(t *testing.T) {
+	b := newBook(t, gradual(50))
+	var good, bad []*Request
+	for i := range 4 {
+		good, bad = append(good, due(fmt.Sprint("good-", i), "good")), append(bad, due(fmt.Sprint("bad-", i), "bad"))
+	}
+	b.restart(good[0])
+	b.expect(SlowStart, good[1:]...)
+	b.expect(SlowStart, bad...)
+	b.deliver(good[0])
+	b.wakes("good-1")
+	b.restart(good[1])
+	b.deliver(good[1])
+	b.wakes("good-2", "good-3")
+	b.restart(good[2:]...)
+	b.deliver(good[2:]...)
+	b.wakes("bad-0")
+	b.restart(bad[0])
+	b.expect(SlowStart, bad[1:]...)
+	b.deliver(bad[0])
+	b.wakes("bad-1")
+}
+
 func TestFailedWorkloadsComeFirstAndUnwellOnesLast(t *testing.T) {
 	b := newBook(t, gradual(50))
 	first, unwell, alsoUnwell, well, failed := due("first"), due("unwell"), due("also-unwell"), due("well"), due("failed")

@@ -31,19 +31,31 @@ func (l *line) leave() {
 	l.entries, l.left = kept, 0
 }
 
-// next removes and returns the first restart that waits, nil if there is none.
-func (l *line) next() *restart {
+// first returns the first restart that waits, nil if there is none.
+func (l *line) first() *restart {
 	for len(l.entries) > 0 {
-		first := l.entries[0]
-		l.entries[0] = nil // for the garbage collector
-		l.entries = l.entries[1:]
-		if first.phase == waiting {
+		if first := l.entries[0]; first.phase == waiting {
 			return first
 		}
+		l.drop()
 		l.left--
 	}
 	l.entries = nil
 	return nil
+}
+
+// next removes and returns it.
+func (l *line) next() *restart {
+	first := l.first()
+	if first != nil {
+		l.drop()
+	}
+	return first
+}
+
+func (l *line) drop() {
+	l.entries[0] = nil // for the garbage collector
+	l.entries = l.entries[1:]
 }
 
 // join makes the next restart of a workload wait for the reason of an answer. There is no line for what

@@ -177,8 +177,9 @@ func (l *Ledger) problemOf(m *Member, r *restart) string {
 			break // it asks again by itself
 		}
 		i := slices.IndexFunc(r.fanOuts(), func(f *fanOut) bool { return r.line == &f.part(r.workload.Namespace).lines[r.standing] })
-		tally := l.tally(r.fanOuts()[i].id, r.workload.Namespace)
-		over = tally.admits(r.standing)
+		f := r.fanOuts()[i]
+		tally := l.tally(f.id, r.workload.Namespace, f.keysOf(r.workload))
+		over = tally.admits(r.standing) && r.line.first() == r
 	case Limit:
 		over = hasPlace(l.places.limit-l.places.taken-l.places.called, l.places.in[r.workload.Namespace])
 	case Wave:
