@@ -2,7 +2,7 @@ package gate
 
 import (
 	"cmp"
-	"hash/fnv"
+	"hash/maphash"
 	"slices"
 	"time"
 
@@ -55,6 +55,8 @@ type fanOut struct {
 // keySet is a hash of the changed keys that a reader sees. In a group, whose content is that of whole copies, it is always zero.
 type keySet uint64
 
+var keySeed = maphash.MakeSeed()
+
 // keySet returns what whoever restarts for the cause sees.
 func (c *Cause) keySet() keySet { return c.keySetOf(c.Keys) }
 
@@ -63,9 +65,11 @@ func (c *Cause) keySetOf(keys []string) keySet {
 	if c.Group != (names.ConfigRef{}) {
 		return 0
 	}
-	sum := fnv.New64a()
+	var sum maphash.Hash
+	sum.SetSeed(keySeed)
 	for _, key := range keys {
-		_, _ = sum.Write(append([]byte(key), 0)) // a hash never fails to write
+		_, _ = sum.WriteString(key) // a hash never fails to write
+		_ = sum.WriteByte(0)
 	}
 	return keySet(sum.Sum64())
 }

@@ -31,8 +31,8 @@ func (e exposedTo) remove(of *gate.Exposure) {
 }
 
 // Expose notes what restarts have brought to a workload that is not judged until a time, with what it was exposed to before, unless
-// the configs have other content by now. It is kept for the next leader if the workload does not show it, as its record would, and if nobody has
-// proven it yet: others may undo a restart while nobody leads. It reports whether what is kept changes.
+// the configs have other content by now. It is kept for the next leader if the workload does not show it, as its record would, and if
+// it is the first of several: others may undo a restart while nobody leads. It reports whether what is kept changes.
 func (g *Gatekeeper) Expose(ref names.WorkloadRef, brought []Brought, isHidden bool, until time.Time) (isNews bool) {
 	all := g.stillExposed(ref)
 	for i := range brought {
@@ -40,7 +40,7 @@ func (g *Gatekeeper) Expose(ref names.WorkloadRef, brought []Brought, isHidden b
 			all = append(all, gate.Exposure{Config: b.Cause.Config, Keys: b.Keys, Content: b.Content})
 		}
 	}
-	next, hasOthers := &gate.Exposures{}, false
+	next, isFirst := &gate.Exposures{IsKept: isHidden}, !isHidden && g.isFirst(ref)
 	for i := range all {
 		of := &all[i]
 		isKnown := slices.ContainsFunc(next.Of, func(e gate.Exposure) bool { return e.Config == of.Config && e.Content == of.Content })
@@ -49,17 +49,21 @@ func (g *Gatekeeper) Expose(ref names.WorkloadRef, brought []Brought, isHidden b
 		}
 		of.Workload, of.Until = ref, until
 		next.Of = append(next.Of, *of)
-		hasOthers = hasOthers || len(g.Catalog.WorkloadsReferencing(of.Config)) > 1
+		next.IsKept = next.IsKept || isFirst && len(g.Catalog.WorkloadsReferencing(of.Config)) > 1
 	}
 	if len(next.Of) == 0 || !until.After(time.Now()) {
 		next = nil
 	}
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	if next != nil {
-		next.IsKept = isHidden || hasOthers && g.Ledger.IsFirst(ref)
-	}
 	return g.setExposures(ref, next)
+}
+
+// isFirst reports whether a workload is exposed to a content that nobody has proven yet.
+func (g *Gatekeeper) isFirst(ref names.WorkloadRef) bool {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return g.Ledger.IsFirst(ref)
 }
 
 // stillExposed returns what a workload was exposed to, unless the configs have other content by now.
