@@ -259,6 +259,11 @@ func TestARestartWhosePodsMayNotBeEvictedSaysNothingAboutTheContent(t *testing.T
 	s.require(t, 601, delivery.Neutral, "no pod may be evicted: the budget refuses")
 	s = evictionOf(true)
 	s.require(t, 1, delivery.Rolling, "")
+	s.restart.Held, s.condition, s.why = "somebody holds it", delivery.Hanging, "it hangs" // as a pod does that was evicted before
+	s.require(t, 600, delivery.Rolling, "")
+	s.require(t, 601, delivery.Failed, "")
+	s = evictionOf(true)
+	s.require(t, 1, delivery.Rolling, "")
 	s.condition, s.why = delivery.Hanging, "it hangs"
 	s.require(t, 601, delivery.Failed, "no progress for 10m0s: it hangs")
 }

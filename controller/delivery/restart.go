@@ -461,10 +461,10 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 	switch {
 	case seen.Condition == Blocked:
 		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + seen.Reason}
-	case r.Held != "":
-		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
 	case seen.Condition == Hanging:
 		return r.failed(stuck+": "+seen.String(), seen)
+	case r.Held != "":
+		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
 	case !r.whole.IsZero() && r.HasOthers:
 		return Judgement{Verdict: Neutral, Reason: undone}
 	case missing != "":

@@ -189,8 +189,9 @@ func (e *Evictor) evictInTurn(ctx context.Context, w *workload.Workload, pod *de
 	e.turn.Lock()
 	defer e.turn.Unlock()
 	decision, now := e.Deliveries.RestartedFor(w), time.Now()
-	answer := e.Gate.Explain(e.Gate.Request(w, &decision, 0, gate.Well, now), now)
-	if answer.MayBegin() || answer.Reason == gate.Window { // which was open when the restart began
+	request := e.Gate.Request(w, &decision, 0, gate.Well, now)
+	request.Closed = "" // the window was open when the restart began
+	if e.Gate.Explain(request, now).MayBegin() {
 		return e.evict(ctx, w, pod)
 	}
 	e.wait(w, tracker.EvictionWait{Reason: tracker.WaitsForPods, Text: "other restarts come first, because it could not evict a pod for long", Since: now})
