@@ -4,7 +4,6 @@ import (
 	"log/slog"
 	"maps"
 	"net/http"
-	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -106,10 +105,11 @@ func (w *world) createConfig(name, value string) {
 	w.show("configmaps", cm)
 }
 
-// carryOut carries out the patch of a Deployment in the namespace a, whose answer is lost.
+// carryOut carries out the patch of a workload, whose answer is lost.
 func (w *world) carryOut(t *testing.T, patch *http.Request) {
 	t.Helper()
-	answer, err := w.patch(w.deployments["a/"+path.Base(patch.URL.Path)], patch.Body)
+	parts := partsOf(patch)
+	answer, err := w.patch(w.deployments[parts[len(parts)-3]+"/"+parts[len(parts)-1]], patch.Body)
 	if err != nil {
 		t.Error(err)
 		return

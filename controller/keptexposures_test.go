@@ -17,11 +17,7 @@ import (
 // What the next leader must know of workloads that may not show what they are exposed to.
 
 // kept returns the entry of the ConfigMap of halts about the readers.
-func (r *readers) kept() string {
-	data := make(map[string]string)
-	r.controller.halts.WriteTo(data, make(map[string]string))
-	return data[gate.ExposedEntry("a")]
-}
+func (r *readers) kept() string { return r.written()[gate.ExposedEntry("a")] }
 
 func TestWhatTheFirstReaderIsExposedToIsKept(t *testing.T) {
 	for name, c := range map[string]struct {

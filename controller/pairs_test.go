@@ -16,28 +16,33 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
-	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // What is right alone may be wrong together: two things happen, one after the other, at each stage of a restart that brings a bad
 // content. One workload is broken, and in the end all run the good content.
 
-// readers are Deployments that read the configs c and d, on nodes that start their pods at once.
+// readers are workloads that read the configs c and d, on nodes that start their pods at once.
 type readers struct {
 	*world
-	t       *testing.T
-	pods    map[string]*podsOf
-	lost    bool                // the answer to the next patch
-	brought string              // what the restart brings
-	broken  map[string][]string // by the bad content, who crashed with it
-	spared  map[string]bool     // those that an event has restarted
+	setting
+	t                *testing.T
+	pods             map[string]*podsOf
+	lost             int                 // so many answers to the next patches
+	dropsPatch       bool                // the next patch does not arrive
+	refusesEvictions bool                // a PodDisruptionBudget does
+	evicted          []string            // the readers of which pods were evicted, as often as they were
+	brought          string              // what the restart brings
+	crashed          bool                // a pod has, whoever started it
+	broken           map[string][]string // by the bad content, who crashed with it
+	spared           map[string]bool     // those that an event has restarted
 }
 
-// podsOf are the pods of a Deployment.
+// podsOf are the pods of a reader.
 type podsOf struct {
 	runs    string    // the template of those that run
 	crashes string    // that of the one that crashes, empty if none does
@@ -46,21 +51,35 @@ type podsOf struct {
 	crashed time.Time
 	ready   int32
 	restart string // the last of ours
+	shown   string // the version of the reader that the watch has shown
+	each    []*playedPod
+	made    int // so many of each
 }
 
-func newReaders(t *testing.T) *readers {
-	r := &readers{world: gradual(t), t: t, pods: make(map[string]*podsOf), broken: make(map[string][]string), spared: make(map[string]bool)}
+func newReaders(t *testing.T) *readers { return newReadersIn(t, plain, false) }
+
+func newReadersIn(t *testing.T, of setting, hasStandby bool) *readers {
+	r := &readers{setting: of, t: t, pods: make(map[string]*podsOf), broken: make(map[string][]string), spared: make(map[string]bool)}
+	r.world = r.newWorld()
+	r.leads()
+	if hasStandby {
+		r.standby = r.newWorld()
+	}
+	r.edited("a/c", "1")
 	r.edited("a/d", "1")
-	for _, name := range []string{"a/r1", "a/r2", "a/r3", "a/r4"} {
+	for _, name := range r.names() {
 		r.create(name)
 	}
-	r.world.answer = r.answered
+	settle(r.world)
 	r.pass(time.Minute)
 	return r
 }
 
 func (r *readers) create(name string) {
-	d := r.deployment(name, "c", "d")
+	d := r.deployment(name, r.configName(), "d")
+	if r.evicts {
+		d.Annotations[annotation.MethodAnnotation] = "evict"
+	}
 	d.Spec.Replicas = new(int32(3))
 	r.deployments[name] = d
 	r.pods[name], r.spared[name] = &podsOf{since: time.Now(), ready: 3}, true
@@ -75,6 +94,18 @@ func templateOf(d *appsv1.Deployment) string {
 	return string(text)
 }
 
+// readTemplate reads what templateOf has written.
+func readTemplate(text string) (template corev1.PodTemplateSpec) {
+	if err := json.Unmarshal([]byte(text), &template); err != nil {
+		panic(err)
+	}
+	return template
+}
+
+// ignores reports whether the owner of a reader has said that the content does not matter to it.
+func ignores(d *appsv1.Deployment) bool { return d.Annotations[annotation.IgnoreAnnotation] != "" }
+
+// isBad reports whether the config is bad, and all its copies.
 func (r *readers) isBad() bool {
 	c := r.configMaps["a/c"]
 	return c != nil && strings.HasPrefix(c.Data["k"], "bad")
@@ -88,10 +119,10 @@ func (r *readers) breaks(name string) {
 	}
 }
 
-// mostBroken returns who crashed with a content with which more than one did.
+// mostBroken returns who crashed with a content with which more did than may.
 func (r *readers) mostBroken() (content string, names []string) {
 	for content, names := range r.broken {
-		if len(names) > 1 {
+		if len(names) > r.mayBreak() {
 			return content, names
 		}
 	}
@@ -102,97 +133,133 @@ func (r *readers) mostBroken() (content string, names []string) {
 func (r *readers) kubelets() {
 	for _, name := range slices.Sorted(maps.Keys(r.deployments)) {
 		d, p := r.deployments[name], r.pods[name]
-		template := templateOf(d)
-		before := *p
 		if at := d.Spec.Template.Annotations[annotation.TimestampAnnotation]; at > p.restart {
-			p.restart, r.spared[name] = at, false
+			p.restart, r.spared[name] = at, ignores(d)
 		}
-		switch {
-		case *d.Spec.Replicas == 0:
-			p.runs, p.crashes, p.with = "", "", ""
-		case template == p.runs:
-			p.crashes = ""
-		case r.isBad() && p.crashes != template:
-			content := r.configMaps["a/c"].Data["k"]
-			if !r.spared[name] && p.with != content {
-				r.breaks(name)
-			}
-			p.crashes, p.with, p.crashed = template, content, time.Now()
-		case !r.isBad() && r.configMaps["a/c"] != nil:
-			p.runs, p.crashes, p.since, p.ready = template, "", time.Now(), 3
+		if r.each {
+			r.startEach(name)
+		} else {
+			r.startAll(name)
 		}
-		if *p != before || d.Status.ObservedGeneration != d.Generation {
-			r.report(name)
-		}
+		r.report(name)
 	}
 }
 
-// report writes and shows the status of a Deployment.
+// startAll plays the pods of a reader that run as one.
+func (r *readers) startAll(name string) {
+	d, p := r.deployments[name], r.pods[name]
+	template := templateOf(d)
+	switch {
+	case *d.Spec.Replicas == 0:
+		p.runs, p.crashes, p.with = "", "", ""
+	case template == p.runs:
+		p.crashes = ""
+	case r.isBad() && p.crashes != template:
+		content := r.configMaps["a/c"].Data["k"]
+		if !r.spared[name] && p.with != content {
+			r.breaks(name)
+		}
+		p.crashes, p.with, p.crashed, r.crashed = template, content, time.Now(), true
+	case !r.isBad() && r.configMaps["a/c"] != nil:
+		p.runs, p.crashes, p.since, p.ready = template, "", time.Now(), 3
+	}
+}
+
+// report writes the status of a reader, and shows what the watch has not shown.
 func (r *readers) report(name string) {
 	p := r.pods[name]
-	r.changed(name, func(d *appsv1.Deployment) {
-		d.Status = appsv1.DeploymentStatus{ObservedGeneration: d.Generation}
-		if p.runs != "" {
-			d.Status.Replicas, d.Status.AvailableReplicas = 3, p.ready
-		}
-		if p.runs == templateOf(d) {
-			d.Status.UpdatedReplicas = d.Status.Replicas
-		}
-		if p.crashes != "" {
-			d.Status.Replicas++
-			d.Status.UpdatedReplicas = 1
-		}
-	})
+	if status := r.statusOf(name); !equality.Semantic.DeepEqual(r.deployments[name].Status, status) {
+		r.changed(name, func(d *appsv1.Deployment) { d.Status = status })
+	} else if p.shown != r.deployments[name].ResourceVersion {
+		r.show("deployments", r.deployments[name])
+	}
+	p.shown = r.deployments[name].ResourceVersion
+}
+
+func (r *readers) statusOf(name string) appsv1.DeploymentStatus {
+	d, p := r.deployments[name], r.pods[name]
+	status := appsv1.DeploymentStatus{ObservedGeneration: d.Generation}
+	if r.each {
+		p.count(&status, templateOf(d))
+		return status
+	}
+	if p.runs != "" {
+		status.Replicas, status.AvailableReplicas = 3, p.ready
+	}
+	if p.runs == templateOf(d) {
+		status.UpdatedReplicas = status.Replicas
+	}
+	if p.crashes != "" {
+		status.Replicas++
+		status.UpdatedReplicas = 1
+	}
+	return status
 }
 
 // answered lists the pods, and loses answers.
 func (r *readers) answered(request *http.Request) (int, any) {
-	switch {
-	case strings.HasSuffix(request.URL.Path, "/pods"):
-		list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
-		for name, d := range r.deployments {
-			list.Items = append(list.Items, r.pods[name].list(d)...)
+	switch parts := partsOf(request); parts[len(parts)-1] {
+	case "secrets":
+		return http.StatusOK, r.secretsIn(parts[len(parts)-2])
+	case "pods":
+		return http.StatusOK, r.listed(parts[len(parts)-2])
+	case "eviction":
+		return r.evict(parts[len(parts)-4], parts[len(parts)-2])
+	case "replicasets", "controllerrevisions":
+		if r.each {
+			return http.StatusOK, r.revisions(request, parts[len(parts)-2])
 		}
-		return http.StatusOK, list
-	case request.Method == http.MethodPatch && r.lost:
-		r.lost = false
+	}
+	switch {
+	case request.Method == http.MethodPatch && r.dropsPatch:
+		r.dropsPatch = false
+		return lostAnswer(http.StatusGatewayTimeout)
+	case request.Method == http.MethodPatch && r.lost > 0:
+		r.lost--
 		r.carryOut(r.t, request)
 		return lostAnswer(http.StatusGatewayTimeout)
 	}
 	return 0, nil
 }
 
-func (p *podsOf) list(d *appsv1.Deployment) (pods []corev1.Pod) {
-	pod := func(template, name string, since time.Time, isReady bool) {
+// listed are the pods of a namespace.
+func (r *readers) listed(namespace string) corev1.PodList {
+	list := corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+	for _, name := range slices.Sorted(maps.Keys(r.deployments)) {
+		d := r.deployments[name]
+		switch {
+		case d.Namespace != namespace:
+		case r.each:
+			list.Items = append(list.Items, r.listEach(d)...)
+		default:
+			list.Items = append(list.Items, r.listAll(d)...)
+		}
+	}
+	return list
+}
+
+// listAll lists the pods of a reader that run as one.
+func (r *readers) listAll(d *appsv1.Deployment) (pods []corev1.Pod) {
+	p := r.pods[nameOf(d)]
+	add := func(template, name string, since time.Time, state podState) {
 		owner := "rs-" + d.UID
 		if template != templateOf(d) {
 			owner = "rs-old-" + d.UID
 		}
-		var from corev1.PodTemplateSpec
-		if err := json.Unmarshal([]byte(template), &from); err != nil {
-			panic(err) // it is that of templateOf
-		}
-		ready, container := corev1.ConditionFalse, corev1.ContainerStatus{Name: "app", RestartCount: 5, State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}}
-		if isReady {
-			ready, container = corev1.ConditionTrue, corev1.ContainerStatus{Name: "app", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(since)}}}
-		}
 		pods = append(pods, corev1.Pod{
 			ObjectMeta: metav1.ObjectMeta{
-				Name: d.Name + "-" + name, Namespace: d.Namespace, UID: d.UID + types.UID(name), CreationTimestamp: metav1.NewTime(since), Annotations: from.Annotations,
+				Name: d.Name + "-" + name, Namespace: d.Namespace, UID: d.UID + types.UID(name), CreationTimestamp: metav1.NewTime(since), Annotations: readTemplate(template).Annotations,
 				OwnerReferences: []metav1.OwnerReference{{UID: owner, Controller: new(true)}},
 			},
-			Status: corev1.PodStatus{
-				Phase: corev1.PodRunning, ContainerStatuses: []corev1.ContainerStatus{container},
-				Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: ready, LastTransitionTime: metav1.NewTime(since)}},
-			},
+			Status: r.statusOfPod(state, since),
 		})
 	}
 	if p.crashes != "" {
-		pod(p.crashes, "new", p.crashed, false)
+		add(p.crashes, "new", p.crashed, crashing)
 	}
 	for i := range p.ready {
 		if p.runs != "" {
-			pod(p.runs, fmt.Sprint(i), p.since, true)
+			add(p.runs, fmt.Sprint(i), p.since, running)
 		}
 	}
 	return pods
@@ -207,8 +274,9 @@ func (r *readers) pass(d time.Duration) {
 		}
 		r.tick(0)
 		r.kubelets()
-		for name := range r.deployments {
-			r.controller.deliveries.Look(r.t.Context(), objecttest.DeploymentNamed(name))
+		drain(r.controller.evictor.Queue, r.controller.evictor.Work, r.t)
+		for _, name := range slices.Sorted(maps.Keys(r.deployments)) {
+			r.controller.deliveries.Look(r.t.Context(), r.refOf(name))
 		}
 		r.controller.halts.EndHalts()
 		settle(r.world)
@@ -221,243 +289,103 @@ func (r *readers) canary() string {
 	for _, content := range slices.Sorted(maps.Keys(r.broken)) {
 		return r.broken[content][0]
 	}
-	for _, name := range r.restarted() {
+	for _, name := range append(r.restarted(), r.evicted...) {
 		return name
 	}
 	return slices.Sorted(maps.Keys(r.deployments))[0]
 }
 
-// pairEvent is something that happens to a reader or a config, and how it is taken back in the end.
-type pairEvent struct {
-	name  string
-	do    func(r *readers, canary string)
-	undo  func(r *readers, canary string)
-	frees bool // a person lets the content spread
+var allPairs = flag.Bool("pairs", false, "play each pair of events at each stage in each setting, which takes hours")
+
+// scene is a pair of events in a setting.
+type scene struct {
+	setting
+	content       string // what the restart brings
+	first, second *pairEvent
+	after, pause  time.Duration // between the edit and the first event, and between the two
 }
 
-// set sets or removes an annotation of a reader.
-func (r *readers) set(name, annotation, value string) {
-	r.ifThere(name, func(d *appsv1.Deployment) {
-		if d.Annotations[annotation] = value; value == "" {
-			delete(d.Annotations, annotation)
-		}
-	})
+func (s *scene) name() string {
+	return fmt.Sprintf("after %s, then %s after %s, %s content", s.after, s.second.name, s.pause, s.content)
 }
-
-func (r *readers) ifThere(name string, change func(*appsv1.Deployment)) {
-	if r.deployments[name] != nil {
-		r.changed(name, change)
-	}
-}
-
-// retemplate changes the pod template of a reader, whose pods somebody else replaces by that.
-func (r *readers) retemplate(name string, change func(*corev1.PodTemplateSpec)) {
-	r.spared[name] = true
-	r.ifThere(name, func(d *appsv1.Deployment) {
-		change(&d.Spec.Template)
-		d.Generation++
-	})
-}
-
-func (r *readers) scale(name string, replicas int32) {
-	r.spared[name] = true
-	r.ifThere(name, func(d *appsv1.Deployment) {
-		d.Spec.Replicas = &replicas
-		d.Generation++
-	})
-	r.pods[name].ready = replicas
-}
-
-func (r *readers) annotateConfig(name, annotation, value string) {
-	if r.configMaps[name] != nil {
-		r.annotate(name, annotation, value)
-		r.show("configmaps", r.configMaps[name])
-	}
-}
-
-// another leads from now on, and knows what its predecessor has written.
-func (r *readers) another() {
-	data, written := make(map[string]string), make(map[string]string)
-	r.controller.halts.WriteTo(data, written)
-	former := r.world
-	next := newWorld(r.t)
-	next.beGradual()
-	next.version, next.configMaps, next.deployments, next.answer = former.version, former.configMaps, former.deployments, r.answered
-	next.controller.halts.TakeIn(data)
-	r.world = next
-	list(next, "configmaps", next.configMaps)
-	list(next, "deployments", next.deployments)
-	next.leads()
-	next.controller.halts.TakeIn(data)
-	next.controller.halts.FollowFailed()
-	next.controller.halts.EndHalts()
-}
-
-const personResumes = 3
-
-func pairEvents() []pairEvent {
-	annotated := func(name, annotation, value string) pairEvent {
-		return pairEvent{name: name, do: func(r *readers, canary string) { r.set(canary, annotation, value) }, undo: func(r *readers, canary string) { r.set(canary, annotation, "") }}
-	}
-	edits := func(name, config, value string) pairEvent {
-		return pairEvent{name: name, do: func(r *readers, _ string) { r.edited(config, value) }}
-	}
-	return []pairEvent{
-		edits("another config is edited", "a/d", "2"),
-		edits("it is edited badly again", "a/c", "bad too"),
-		edits("it is reverted", "a/c", "1"),
-		{name: "a person resumes it", frees: true, do: func(r *readers, _ string) {
-			for _, h := range r.controller.gate.ActiveHalts() {
-				r.annotateConfig("a/"+h.Config.Name, annotation.ResumeAnnotation, h.ID)
-			}
-		}},
-		annotated("it is held", annotation.HoldAnnotation, "an incident"),
-		annotated("its window is closed", annotation.WindowAnnotation, "0 0 1 1 * 1m"),
-		annotated("it comes in a later wave", annotation.WaveAnnotation, "1"),
-		{name: "it is opted out", do: func(r *readers, canary string) { r.set(canary, annotation.EnabledAnnotation, "") },
-			undo: func(r *readers, canary string) { r.set(canary, annotation.EnabledAnnotation, annotation.Enabled) }},
-		{name: "it is opted out and in", do: func(r *readers, canary string) {
-			r.set(canary, annotation.EnabledAnnotation, "")
-			r.set(canary, annotation.EnabledAnnotation, annotation.Enabled)
-		}},
-		{name: "it is scaled to 0", do: func(r *readers, canary string) { r.scale(canary, 0) }, undo: func(r *readers, canary string) { r.scale(canary, 3) }},
-		{name: "it is scaled to 0 and back", do: func(r *readers, canary string) {
-			r.scale(canary, 0)
-			r.kubelets()
-			r.pass(20 * time.Second)
-			r.scale(canary, 3)
-		}},
-		{name: "it is released", do: func(r *readers, canary string) {
-			r.retemplate(canary, func(t *corev1.PodTemplateSpec) { t.Spec.Containers[0].Image += "x" })
-		}},
-		{name: "its restart is undone", do: func(r *readers, canary string) {
-			r.retemplate(canary, func(t *corev1.PodTemplateSpec) { t.Annotations = nil })
-		}},
-		{name: "it is restarted by hand", do: func(r *readers, canary string) {
-			r.retemplate(canary, func(t *corev1.PodTemplateSpec) {
-				t.Annotations = maps.Clone(t.Annotations)
-				if t.Annotations == nil {
-					t.Annotations = make(map[string]string)
-				}
-				t.Annotations["kubectl.kubernetes.io/restartedAt"] = time.Now().Format(time.RFC3339)
-			})
-		}},
-		{name: "the next answer is lost", do: func(r *readers, _ string) { r.lost = true }},
-		{name: "the config is deleted", do: func(r *readers, _ string) { r.removeConfig("a/c") }, undo: func(r *readers, _ string) { r.createConfig("a/c", r.brought) }},
-		{name: "the config is replaced", do: func(r *readers, _ string) {
-			if c := r.configMaps["a/c"]; c != nil {
-				r.removeConfig("a/c")
-				r.createConfig("a/c", c.Data["k"])
-			}
-		}},
-		{name: "the config is ignored", frees: true, do: func(r *readers, _ string) { r.annotateConfig("a/c", annotation.IgnoreAnnotation, "true") },
-			undo: func(r *readers, _ string) { r.annotateConfig("a/c", "none", "") }},
-		{name: "a pod is unready", do: func(r *readers, canary string) { r.pods[canary].ready = 2; r.report(canary) },
-			undo: func(r *readers, canary string) { r.pods[canary].ready = 3; r.report(canary) }},
-		{name: "all others lack a pod", do: func(r *readers, canary string) {
-			for name := range r.deployments {
-				if name != canary {
-					r.pods[name].ready = 2
-					r.report(name)
-				}
-			}
-		}},
-		{name: "another process leads", do: func(r *readers, _ string) { r.another() }},
-		{name: "it is deleted and created", do: func(r *readers, canary string) {
-			gone := r.deployments[canary]
-			delete(r.deployments, canary)
-			r.hide("deployments", gone)
-			r.create(canary)
-		}},
-	}
-}
-
-var allPairs = flag.Bool("pairs", false, "play each pair of events at each stage, which takes minutes")
 
 func TestOneBadContentBreaksOneWorkloadWhateverElseHappensTwice(t *testing.T) {
-	stages := []time.Duration{0, 2 * time.Second, 10 * time.Second, 2 * time.Minute} // before its restart, while it rolls, crashes, and is halted
-	pauses := []time.Duration{0, 15 * time.Second, 4 * time.Minute}
-	events := pairEvents()
-	for i := range events {
-		t.Run(events[i].name, func(t *testing.T) {
-			t.Parallel()
-			for j := range events {
-				for s, stage := range stages {
-					for p, pause := range pauses {
-						if isDrawn := s == (i+2*j)%len(stages) && p == (2*i+j)%len(pauses); !isDrawn && !*allPairs {
-							continue
-						}
-						for _, content := range []string{"bad", "good"} {
-							for _, wrong := range playPair(t, content, stage, &events[i], pause, &events[j]) {
-								t.Errorf("%s content, %s after %s, then %s after %s: %s", content, events[i].name, stage, events[j].name, pause, wrong)
-							}
-						}
+	for name, of := range settings {
+		t.Run(name, func(t *testing.T) {
+			for i, events := 0, of.events(); i < len(events); i++ {
+				t.Run(events[i].name, func(t *testing.T) {
+					t.Parallel()
+					for s := range of.scenes(events, i) {
+						t.Run(s.name(), func(t *testing.T) { s.play(t) })
 					}
-				}
+				})
 			}
 		})
 	}
 }
 
-// playPair returns what is wrong.
-func playPair(t *testing.T, content string, after time.Duration, first *pairEvent, pause time.Duration, second *pairEvent) (wrong []string) {
-	t.Helper()
-	synctest.Test(t, func(t *testing.T) {
-		r := newReaders(t)
-		r.brought = content
-		r.edited("a/c", content)
-		if after > 0 {
-			settle(r.world)
-			if after > 2*time.Second {
-				r.kubelets()
-			}
-			r.pass(after)
-		}
-		one := r.canary()
-		first.do(r, one)
-		if pause > 0 {
-			settle(r.world)
-			r.pass(pause)
-		}
-		two := r.canary()
-		second.do(r, two)
+func (s *scene) play(t *testing.T) {
+	synctest.Test(t, s.playHere)
+	if t.Failed() {
+		t.Logf("to play it again: go test ./controller -pairs -run '^%s$'", strings.ReplaceAll(t.Name(), "/", "$/^"))
+	}
+}
+
+// playHere plays a scene in a bubble of synctest.
+func (s *scene) playHere(t *testing.T) {
+	r := newReadersIn(t, s.setting, s.first.needsStandby || s.second.needsStandby)
+	r.brought = s.content
+	r.edited("a/c", s.content)
+	if s.after > 0 {
 		settle(r.world)
-		r.pass(2 * time.Minute)
-		says := func(format string, about ...any) { wrong = append(wrong, fmt.Sprintf(format, about...)) }
-		requireOne := func(when string) {
-			if content, names := r.mostBroken(); len(names) > 0 && !first.frees && !second.frees {
-				says("%s, %q has broken %q", when, content, names)
-			}
+		if s.after > 2*time.Second {
+			r.kubelets()
 		}
-		requireOne("then")
-		for _, e := range []struct {
-			*pairEvent
-			of string
-		}{{second, two}, {first, one}} {
-			if e.undo != nil {
-				e.undo(r, e.of)
-			}
-		}
-		r.pass(time.Minute)
-		requireOne("once that is taken back")
-		if halts := r.controller.gate.ActiveHalts(); len(halts) > 0 && len(r.broken) == 0 {
-			says("%d contents are halted, and nobody is broken", len(halts))
-		}
-		r.edited("a/c", "good again")
-		edited := time.Now()
-		time.Sleep(time.Second)
+		r.pass(s.after)
+	}
+	one := r.canary()
+	s.first.do(r, one)
+	if s.pause > 0 {
 		settle(r.world)
-		r.pass(time.Hour)
-		pairEvents()[personResumes].do(r, "") // after a release, nothing else ends the halt of what may be at fault, too
-		r.pass(time.Hour)
-		if halts := r.controller.gate.ActiveHalts(); len(halts) > 0 {
-			says("%d halts are left", len(halts))
+		r.pass(s.pause)
+	}
+	two := r.canary()
+	s.second.do(r, two)
+	settle(r.world)
+	r.pass(s.longEnough(2 * time.Minute))
+	s.requireFewBroken(r, "then")
+	s.second.takeBack(r, two)
+	s.first.takeBack(r, one)
+	r.pass(s.longEnough(time.Minute))
+	s.requireFewBroken(r, "once that is taken back")
+	if halts := r.controller.gate.ActiveHalts(); len(halts) > 0 && !r.crashed {
+		t.Errorf("%d contents are halted, and nobody is broken", len(halts))
+	}
+	r.requireGoodEnd()
+}
+
+func (s *scene) requireFewBroken(r *readers, when string) {
+	if content, names := r.mostBroken(); len(names) > 0 && !s.first.frees && !s.second.frees {
+		r.t.Errorf("%s, %q has broken %q", when, content, names)
+	}
+}
+
+// requireGoodEnd requires that all readers run good content in the end, and that no halt is left.
+func (r *readers) requireGoodEnd() {
+	r.edited("a/c", "good again")
+	edited := time.Now()
+	time.Sleep(time.Second)
+	settle(r.world)
+	r.pass(time.Hour)
+	personResumes(r, "") // after a release, nothing else ends the halt of what may be at fault, too
+	r.pass(time.Hour)
+	if halts := r.controller.gate.ActiveHalts(); len(halts) > 0 {
+		r.t.Errorf("%d halts are left", len(halts))
+	}
+	for name, p := range r.pods {
+		if p.since.Before(edited) || p.crashes != "" {
+			r.t.Errorf("%s does not run the good content: its pods run since %s, edited at %s, restarted at %q, crashes: %t",
+				name, p.since.Format(time.TimeOnly), edited.Format(time.TimeOnly), p.restart, p.crashes != "")
 		}
-		for of, p := range r.pods {
-			if p.since.Before(edited) || p.crashes != "" {
-				says("%s does not run the good content: %+v", of, p)
-			}
-		}
-	})
-	return wrong
+	}
 }

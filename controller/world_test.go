@@ -51,6 +51,8 @@ type world struct {
 	meanwhile   func()                                     // what happens while the pods are listed next
 	patched     func()                                     // what happens before the answer to the next patch arrives
 	answer      func(*http.Request) (code int, object any) // to what the world does not know, unless the code is 0
+	converted   func(object any) (string, any)             // the resource and the object that the API has for one of the world, nil if it has the same
+	standby     *world                                     // of a process that does not lead, whose watches show the same
 	passed      atomic.Int64                               // makes what a test does visible to the goroutines of the controller
 }
 
@@ -142,6 +144,10 @@ func (w *world) deployment(name string, configs ...string) *appsv1.Deployment {
 
 // show lets the watch of a resource show an object.
 func (w *world) show(resource string, object any) {
+	if w.standby != nil {
+		w.standby.show(resource, object)
+	}
+	resource, object = w.convert(resource, object)
 	if o, err := controllertest.Reduce(object, &w.controller.optIns.Rules); err == nil {
 		w.watches[resource].Observe(o)
 	}
@@ -149,6 +155,10 @@ func (w *world) show(resource string, object any) {
 
 // hide lets the watch of a resource show that an object is gone.
 func (w *world) hide(resource string, object any) {
+	if w.standby != nil {
+		w.standby.hide(resource, object)
+	}
+	resource, object = w.convert(resource, object)
 	if o, err := controllertest.Reduce(object, &w.controller.optIns.Rules); err == nil {
 		w.watches[resource].Forget(o)
 	}
@@ -156,13 +166,24 @@ func (w *world) hide(resource string, object any) {
 
 // list lets the watch of a resource show all objects.
 func list[T any](w *world, resource string, objects map[string]T) {
-	var all []*kinds.Observation
+	all := map[string][]*kinds.Observation{resource: nil}
 	for _, name := range slices.Sorted(maps.Keys(objects)) {
-		if o, err := controllertest.Reduce(objects[name], &w.controller.optIns.Rules); err == nil {
-			all = append(all, o)
+		resource, object := w.convert(resource, objects[name])
+		if o, err := controllertest.Reduce(object, &w.controller.optIns.Rules); err == nil {
+			all[resource] = append(all[resource], o)
 		}
 	}
-	w.watches[resource].Replace(all, w.nextVersion())
+	for resource, listed := range all {
+		w.watches[resource].Replace(listed, w.nextVersion())
+	}
+}
+
+// convert returns what the API has for an object of the world.
+func (w *world) convert(resource string, object any) (string, any) {
+	if w.converted == nil {
+		return resource, object
+	}
+	return w.converted(object)
 }
 
 // takeChanges makes all changes due, which nobody has noted then.
@@ -187,7 +208,7 @@ func (w *world) work() bool {
 // RoundTrip answers the controller's requests.
 func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	w.passed.Load()
-	path := strings.Split(strings.Trim(r.URL.Path, "/"), "/")
+	path := partsOf(r)
 	resource, name := path[len(path)-1], path[len(path)-3]+"/"+path[len(path)-1]
 	if w.answer != nil {
 		if code, object := w.answer(r); code != 0 {
@@ -227,6 +248,9 @@ func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	return w.respond(http.StatusOK, w.deployments[name])
 }
+
+// partsOf returns those of the path of a request.
+func partsOf(r *http.Request) []string { return strings.Split(strings.Trim(r.URL.Path, "/"), "/") }
 
 // hangingPods returns a pod of each Deployment of a namespace that has given up its rollout, of which a container has
 // started.
@@ -274,7 +298,10 @@ func (w *world) patch(d *appsv1.Deployment, body io.Reader) (*http.Response, err
 	maps.Copy(patched.Annotations, patch.Metadata.Annotations)
 	if patch.Spec != nil {
 		patched.Generation++
-		patched.Spec.Template.Annotations = patch.Spec.Template.Metadata.Annotations
+		if patched.Spec.Template.Annotations == nil {
+			patched.Spec.Template.Annotations = make(map[string]string)
+		}
+		maps.Copy(patched.Spec.Template.Annotations, patch.Spec.Template.Metadata.Annotations)
 	}
 	patched.ResourceVersion = w.nextVersion()
 	patched.ManagedFields = []metav1.ManagedFieldsEntry{{
@@ -296,9 +323,10 @@ func (w *world) status(code int, reason string) (*http.Response, error) {
 	})
 }
 
-func (*world) respond(code int, object any) (*http.Response, error) {
+func (w *world) respond(code int, object any) (*http.Response, error) {
 	if d, is := object.(*appsv1.Deployment); is {
 		d.TypeMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}
+		_, object = w.convert("deployments", d)
 	}
 	body, err := json.Marshal(object)
 	return &http.Response{
