@@ -52,17 +52,15 @@ type fanOut struct {
 	fresh [Unwell + 1]int
 }
 
-// keySet is a hash of the changed keys that a reader sees. In a group, whose content is that of whole copies, it is always zero.
+// keySet is a hash of the changed keys that a reader sees. It is always zero where the readers do not all know them: in the fan-out of
+// edits that no watch showed, and in that of a group, whose content is that of whole copies.
 type keySet uint64
 
 var keySeed = maphash.MakeSeed()
 
-// keySet returns what whoever restarts for the cause sees.
-func (c *Cause) keySet() keySet { return c.keySetOf(c.Keys) }
-
-// keySetOf does so for other keys.
-func (c *Cause) keySetOf(keys []string) keySet {
-	if c.Group != (names.ConfigRef{}) {
+// keySetIn returns the set of keys of the cause in one of its fan-outs.
+func (c *Cause) keySetIn(id FanOut, keys []string) keySet {
+	if id.Moment == 0 || c.Group != (names.ConfigRef{}) {
 		return 0
 	}
 	var sum maphash.Hash

@@ -110,7 +110,7 @@ func New(policy Policy, members rows.Column[Member], wake func(names.WorkloadRef
 // unless the answer says when; it does not know when a hold ends.
 func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 	asking := l.newRestart(r, now)
-	due, decided := &asking, l.first.decided(r.Workload)
+	due := &asking
 	var answer Answer
 	l.change(r.Workload, func(m *Member) {
 		turns := m.next.turns()
@@ -133,8 +133,8 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 			}
 		}
 	})
-	for _, config := range decided {
-		l.callFanOuts(config)
+	if !answer.MayBegin() { // otherwise nobody may go before it, even if its patch meets a conflict
+		l.passBy(r.Workload)
 	}
 	return answer
 }
@@ -152,7 +152,7 @@ func (l *Ledger) newRestart(r *Request, now time.Time) restart {
 		due.isUrgent = due.isUrgent && cause.IsUrgent
 		for id := range cause.fanOuts() {
 			f := l.fanOut(id)
-			f.noteReader(r.Workload, cause.keySet(), now)
+			f.noteReader(r.Workload, cause.keySetIn(id, cause.Keys), now)
 			fanOuts = append(fanOuts, f)
 		}
 	}
@@ -197,6 +197,10 @@ func (l *Ledger) shared(fanOuts []*fanOut) *[]*fanOut {
 
 // Begin notes that a restart has begun. The API server has accepted it.
 func (l *Ledger) Begin(r *Request, now time.Time) {
+	m := l.members.Of(r.Workload)
+	if wasAdmitted := m != nil && m.next != nil && m.next.phase == admitted; wasAdmitted {
+		defer l.passBy(r.Workload)
+	}
 	l.change(r.Workload, func(m *Member) {
 		m.leave()
 		m.uncertain = nil
@@ -236,7 +240,7 @@ func (l *Ledger) Expose(of *Exposure, cause *Cause, now time.Time) {
 	var fanOuts []*fanOut
 	for id := range cause.fanOuts() {
 		if f := l.fanOut(id); joins || !IsGroup(id.Config) { // in which it has had its turn, maybe
-			f.noteReader(of.Workload, cause.keySetOf(of.Keys), now)
+			f.noteReader(of.Workload, cause.keySetIn(id, of.Keys), now)
 			fanOuts = append(fanOuts, f)
 		}
 	}
@@ -366,6 +370,9 @@ func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now
 
 // Refuse notes whether the API server refused to let the restart begin that was released last.
 func (l *Ledger) Refuse(ref names.WorkloadRef, isRefused bool) {
+	if isRefused {
+		l.passBy(ref)
+	}
 	if m := l.members.Of(ref); m != nil && m.next != nil && m.next.isRefused != isRefused {
 		l.change(ref, func(m *Member) { m.next.isRefused = isRefused })
 	}

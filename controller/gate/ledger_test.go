@@ -328,6 +328,47 @@ func TestARestartForTwoConfigsIsAdmittedByBoth(t *testing.T) {
 	b.expect(SlowStart, due("another-c"))
 }
 
+// Its status has changed meanwhile, so its patch does not fit.
+func TestAWorkloadThatGoesFirstStaysSoAfterAConflict(t *testing.T) {
+	b := newBook(t, gradual(50))
+	broken, well := due("broken"), due("well")
+	broken.Standing = Failed
+	b.GoFirst(config("c"), []names.WorkloadRef{broken.Workload}, start.Add(time.Minute))
+	b.expect("", broken)
+	b.Release(broken.Workload, true, false, start)
+	b.expect(SlowStart, well)
+	b.restart(broken)
+	b.deliver(broken)
+	b.restart(well)
+}
+
+func TestNobodyWaitsForAWorkloadThatIsRefusedToGoFirst(t *testing.T) {
+	b := newBook(t, gradual(50))
+	broken, well := due("broken"), due("well")
+	broken.Standing = Failed
+	b.GoFirst(config("c"), []names.WorkloadRef{broken.Workload}, start.Add(time.Minute))
+	b.expect("", broken)
+	b.Release(broken.Workload, true, false, start)
+	b.Refuse(broken.Workload, true)
+	b.restart(well)
+}
+
+// A new leader does not know which keys others see.
+func TestReadersThatSeeUnknownKeysProveAContentForAll(t *testing.T) {
+	b := newBook(t, gradual(50))
+	known, unknown := due("known", "k"), due("unknown")
+	known.Causes[0].Moments, unknown.Causes[0].Moments = []names.Sequence{0}, []names.Sequence{0}
+	another := due("another")
+	another.Causes = unknown.Causes
+	b.restart(known)
+	b.expect(SlowStart, unknown, another)
+	b.deliver(known)
+	b.restart(unknown)
+	b.CountRunning(FanOut{config("c"), 0}, []names.WorkloadRef{workload("a", "third")})
+	b.deliver(unknown)
+	b.restart(another)
+}
+
 // One edit changes a good key and a bad one, and nobody reads both.
 func TestAReaderProvesNothingForThoseThatSeeOtherKeys(t *testing.T) {
 	b := newBook(t, gradual(50))
