@@ -14,7 +14,7 @@ import (
 
 // Running returns the workloads that run with the present content of a config already and take part
 // in the fan-out of one moment, in no particular order. For a moment of a watch, these are the
-// readers that see all edits of that moment. For 0, which stands for all edits that no watch showed,
+// readers that see an edit of that moment. For 0, which stands for all edits that no watch showed,
 // they are the workloads whose record says that they restarted for the config after the last such
 // edit. They have all the pods that they want; the others prove nothing. Those of the latter that have been restarted for the
 // content and lack pods have failed.
@@ -96,8 +96,7 @@ func (s *spread) concerns(w *workload.Workload, selected []template.Selection) b
 	if s.moment == 0 {
 		return s.isRestarted(w)
 	}
-	isUnseen := func(edit annotation.Edit) bool { return !s.config.IsSeen(edit, selected) }
-	return len(s.edits) > 0 && !slices.ContainsFunc(s.edits, isUnseen) // otherwise it proves nothing for those that see the others
+	return slices.ContainsFunc(s.edits, func(edit annotation.Edit) bool { return s.config.IsSeen(edit, selected) })
 }
 
 // isRestarted reports whether the workload restarted for the config after the last of the edits.

@@ -66,6 +66,30 @@ func TestWhatTheFirstReaderIsExposedToIsKept(t *testing.T) {
 	}
 }
 
+func TestAnotherContentIsKeptAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReaders(t)
+		isNoted := func() bool {
+			select {
+			case <-r.controller.halts.Changed:
+				return true
+			default:
+				return false
+			}
+		}
+		for _, content := range []string{"bad", "bad too"} {
+			isNoted()
+			before := r.kept()
+			r.edited("a/c", content)
+			settle(r.world)
+			if r.kept() == before || !isNoted() {
+				t.Errorf("after %q, %s is kept", content, r.kept())
+			}
+			time.Sleep(2 * time.Second)
+		}
+	})
+}
+
 // Whoever may write to the ConfigMap of halts cannot hold restarts for ever.
 func TestWhatIsKeptHoldsNobodyForLongerThanTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -11,13 +11,11 @@ import (
 	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/catalogtest"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 	"kubernetes-deployment-restart-controller/catalog/record"
-	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
@@ -125,16 +123,6 @@ func TestAReaderRunsWithWhatNoWatchShowedIfItsLastRestartWasForIt(t *testing.T) 
 	}
 }
 
-func TestAReaderOfSomeKeysOfAnEditProvesNothingAboutTheOthers(t *testing.T) {
-	s := begin(objecttest.Deployment(objecttest.ReadsKey("web", "a", false)))
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1", "b": "1"}))
-	s.config("web", objecttest.Data{"a": "2", "b": "2"}, 20)
-	s.caughtUp(30, unchanged)
-	if got, _ := s.catalog.Running(objecttest.ConfigMapRef("web"), s.momentOf("a")); got != nil {
-		t.Errorf("running: %v", got)
-	}
-}
-
 func TestAReaderOfASecretRunsWithItOnlyIfTheKeyShowsThat(t *testing.T) {
 	d := objecttest.Deployment(objecttest.ReadsSecret("tls"))
 	s := begin(d)
@@ -174,11 +162,11 @@ func isRunning(view catalog.View, config *content.Config, moment names.Sequence)
 	}
 	isFor := slices.ContainsFunc(w.Record.RestartedFor, func(r record.Restarted) bool { return r.Config == config.Ref })
 	takesPart := moment == 0 && isFor && !w.Record.Written.Before(last.Truncate(time.Second))
-	edits := slices.DeleteFunc(append(slices.Clone(config.Edits), config.Creation()), func(e annotation.Edit) bool { return moment == 0 || e.Seen != moment })
-	seesIt := func(edit annotation.Edit) bool {
-		return slices.ContainsFunc(w.References, func(r template.Reference) bool { return r.Config == config.Ref && config.IsVisible(edit, r.Keys) })
+	for _, edit := range append(slices.Clone(config.Edits), config.Creation()) {
+		for _, r := range w.References {
+			takesPart = takesPart || moment > 0 && edit.Seen == moment && r.Config == config.Ref && config.IsVisible(edit, r.Keys)
+		}
 	}
-	takesPart = takesPart || len(edits) > 0 && !slices.ContainsFunc(edits, func(e annotation.Edit) bool { return !seesIt(e) })
 	seenConfigs := seenConfigs(&view)
 	same := slices.ContainsFunc(seenConfigs, func(s seenConfig) bool { return s.ref == config.Ref && isRecordedSame(&view, &s) })
 	return takesPart && same && w.Record.Reverted == nil && !w.Idle

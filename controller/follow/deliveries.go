@@ -89,7 +89,11 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 	}
 	restart.Timestamp, restart.Template, restart.Bare = made.Timestamp, former.Template, former.Bare
 	restart.Brought = d.Gate.Brought(w, decision.Causes)
-	if before := d.Of(ref); before != nil {
+	before := d.Of(ref)
+	if before == nil && former.IsProof() { // a former leader may have seen that it has proven what it is exposed to
+		d.judged(ref)
+	}
+	if before != nil {
 		restart.BrokenBy, restart.BrokenRan, restart.Failed = before.BrokenAfter(&decision), before.RanBeforeFailure(), before.Failed
 		restart.Continues(before)
 		d.Gate.BroughtAgain(w, restart.Unproven)
@@ -263,8 +267,8 @@ func (d *Deliveries) judgeAndExplain(ctx context.Context, restart *tracker.Rolli
 // goOn tells the gate how a restart is that is not over, and returns after how long to look again.
 func (d *Deliveries) goOn(w *workload.Workload, restart *tracker.RollingRestart, wasAway bool, judgement delivery.Judgement) (again time.Duration) {
 	ref := w.Ref
-	if wasAway && !restart.IsAway && !d.Gate.Seen(ref, restart.ID) { // it rolls only now
-		d.resumeAtGate(w, restart, restart.Ran, time.Now())
+	if wasAway && !restart.IsAway {
+		d.Gate.Seen(d.requestOf(w, restart, restart.Ran, time.Now()), time.Now())
 	}
 	switch {
 	case restart.IsAway:

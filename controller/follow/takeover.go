@@ -221,14 +221,14 @@ func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began
 	if before := d.Of(w.Ref); before != nil {
 		restart.Continues(before)
 	}
-	d.resumeAtGate(w, restart, w.Record.Ran, now)
+	d.Gate.Resumed(d.requestOf(w, restart, w.Record.Ran, now), now)
 	d.History.Begin(w.Ref, restart.ID, wording.CauseNote(restart.Decision), began)
 	d.follow(w, restart)
 }
 
-// resumeAtGate makes the gate count a restart that it has not let begin, of a workload of which so many pods ran before.
-func (d *Deliveries) resumeAtGate(w *workload.Workload, restart *tracker.RollingRestart, ran record.Ran, now time.Time) {
+// requestOf describes a restart that the gate has not let begin, of a workload of which so many pods ran before.
+func (d *Deliveries) requestOf(w *workload.Workload, restart *tracker.RollingRestart, ran record.Ran, now time.Time) *gate.Request {
 	request := d.Gate.Request(w, &restart.Decision, 0, standingBefore(w, ran), now)
 	request.ID = restart.ID
-	d.Gate.Resumed(request, now)
+	return request
 }

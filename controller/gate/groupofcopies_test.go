@@ -267,6 +267,47 @@ func TestWhatIsUrgentInOneNamespaceOfAGroupTakesNoTurnFromOthers(t *testing.T) {
 	b.expect(SlowStart, dueIn("another", "new"))
 }
 
+// A reader of bad content restarts for another config whose restarts wait for no turn.
+func TestAnUrgentRestartKeepsTheSlotOfTheOneThatItGoesOnWith(t *testing.T) {
+	for name, end := range map[string]func(b *book, next *Request){
+		"it begins": func(b *book, next *Request) { next.Continues = b.ExposedTo(next.Workload); b.Begin(next, b.now) },
+		"its answer is lost, and the workload is deleted": func(b *book, next *Request) {
+			b.Release(next.Workload, true, true, b.now)
+			b.Forget(next.Workload)
+		},
+	} {
+		b := newBook(t, Policy{Gradual: true, Limit: 50, Deadline: 10 * time.Minute})
+		exposed, other := dueIn("a", "bad"), dueIn("b", "bad")
+		exposed.ID = "1"
+		b.restart(exposed)
+		b.expect(SlowStart, other)
+		next := &Request{Workload: exposed.Workload, ID: "2", Standing: Well, Causes: []Cause{causeOf("other", 7, "k")}}
+		next.Causes[0].IsUrgent = true
+		b.expect("", next)
+		end(b, next)
+		if woken := b.takeWoken(); len(woken) > 0 {
+			t.Errorf("%s: %q may begin", name, woken)
+		}
+		b.expect(SlowStart, other)
+	}
+}
+
+func TestOneThatWasCalledTakesItsTurnAlsoIfNoPodRuns(t *testing.T) {
+	b := newBook(t, Policy{Gradual: true, Limit: 50, Deadline: 10 * time.Minute})
+	holder, unwell := dueIn("z", "new"), dueIn("a", "new")
+	unwell.Standing = Unwell
+	b.restart(holder)
+	b.expect(SlowStart, unwell)
+	b.FreePlace(holder.Workload)
+	b.wakes("reader")
+	b.restart(unwell)
+	for _, f := range b.fanOuts {
+		if turns := f.part("a").turns(); turns != 1 {
+			t.Errorf("%d turns", turns)
+		}
+	}
+}
+
 func TestReadersOfWhichNoPodRunsTakeNoTurn(t *testing.T) {
 	for _, readers := range []int{0, 1, 5} {
 		b := newBook(t, Policy{Gradual: true, Limit: 50, Deadline: 10 * time.Minute})

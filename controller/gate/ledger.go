@@ -175,6 +175,7 @@ func (l *Ledger) continues(next, former *begun, ids []FanOut) {
 		}
 		next.gradual, next.first = l.shared(all), former.first
 	}
+	next.isUrgent = next.isUrgent && former.isUrgent
 	if former.standing != Unwell {
 		next.standing = min(next.standing, Well) // what it lacks may be the fault of the content that it is exposed to
 	}
@@ -206,6 +207,7 @@ func (l *Ledger) Begin(r *Request, now time.Time) {
 		m.uncertain = nil
 		m.wave, m.isPending = r.Wave, false
 		next, due := &begun{restart: l.newRestart(r, now), at: now, first: now}, m.next
+		next.wasCalled = due != nil && due.wasCalled
 		m.next = nil
 		if r.CannotRoll { // it exposes the workload to nothing, but what earlier ones did goes on
 			unserve(&next.restart, due)
@@ -240,7 +242,11 @@ func (l *Ledger) Expose(of *Exposure, cause *Cause, now time.Time) {
 	var fanOuts []*fanOut
 	for id := range cause.fanOuts() {
 		if f := l.fanOut(id); joins || !IsGroup(id.Config) { // in which it has had its turn, maybe
-			f.noteReader(of.Workload, cause.keySetIn(id, of.Keys), now)
+			keys := of.Keys
+			if len(keys) == 0 { // of a Secret, for example
+				keys = cause.Keys
+			}
+			f.noteReader(of.Workload, cause.keySetIn(id, keys), now)
 			fanOuts = append(fanOuts, f)
 		}
 	}
@@ -411,7 +417,7 @@ func (l *Ledger) Forget(ref names.WorkloadRef) {
 			lost := *m.uncertain
 			if current != nil {
 				lost.gradual = l.shared(union(current.fanOuts(), lost.fanOuts()))
-				lost.standing = min(lost.standing, current.standing)
+				lost.standing, lost.isUrgent = min(lost.standing, current.standing), lost.isUrgent && current.isUrgent
 			}
 			current = &lost
 		}

@@ -51,11 +51,11 @@ func (g *Gatekeeper) Expose(ref names.WorkloadRef, brought []Brought, isHidden b
 		next.Of = append(next.Of, *of)
 		next.IsKept = next.IsKept || isFirst && len(g.Catalog.WorkloadsReferencing(of.Config)) > 1
 	}
-	if len(next.Of) == 0 || !until.After(time.Now()) {
-		next = nil
-	}
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
+	if _, isKnown := g.Ledger.Current(ref); !isKnown || len(next.Of) == 0 || !until.After(time.Now()) { // its pods may not have restarted
+		next = nil
+	}
 	return g.setExposures(ref, next)
 }
 
@@ -101,7 +101,8 @@ func (g *Gatekeeper) setExposures(ref names.WorkloadRef, next *gate.Exposures) (
 	}
 	g.Exposures.Set(ref, next)
 	if before.AreKept() && next.AreKept() {
-		return len(before.Of) != len(next.Of) || before.Of[0].Until.Sub(next.Of[0].Until).Abs() >= time.Minute
+		areSame := func(a, b gate.Exposure) bool { return a.Config == b.Config && a.Content == b.Content }
+		return !slices.EqualFunc(before.Of, next.Of, areSame) || before.Of[0].Until.Sub(next.Of[0].Until).Abs() >= time.Minute
 	}
 	return before.AreKept() != next.AreKept()
 }
@@ -158,6 +159,9 @@ func (g *Gatekeeper) RestoreExposure(of gate.Exposure, now time.Time) {
 func (g *Gatekeeper) exposeOthers(r *gate.Request, now time.Time) {
 	for i := range r.Causes {
 		cause := &r.Causes[i]
+		if r.CannotRoll {
+			return // it takes part in no fan-out
+		}
 		before := g.exposedBefore(cause, r.Workload, now)
 		if len(before) == 0 {
 			continue

@@ -305,9 +305,16 @@ func (g *Gatekeeper) Rolled(ref names.WorkloadRef, id string) {
 	g.ofCurrent(ref, id, func() { g.Ledger.Rolled(ref) })
 }
 
-// Seen notes that something is to be seen again of a restart, and reports whether the gate knows it.
-func (g *Gatekeeper) Seen(ref names.WorkloadRef, id string) bool {
-	return g.ofCurrent(ref, id, func() { g.Ledger.See(ref) })
+// Seen notes that something is to be seen again of a restart. The gate may not know it, because its pods did not restart before.
+func (g *Gatekeeper) Seen(r *gate.Request, now time.Time) {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	switch current, found := g.Ledger.Current(r.Workload); {
+	case !found:
+		g.Ledger.BeginFormer(r, now)
+	case current == r.ID: // otherwise another one has begun since
+		g.Ledger.See(r.Workload)
+	}
 }
 
 // Stalled notes that a restart makes no progress, or takes too long.
@@ -325,15 +332,13 @@ func (g *Gatekeeper) Ended(ref names.WorkloadRef, id string, until time.Time) {
 	g.ofCurrent(ref, id, func() { g.Ledger.End(ref, until, time.Now()) })
 }
 
-// ofCurrent does something about a restart under the lock, and reports whether the gate knows that and no later one.
-func (g *Gatekeeper) ofCurrent(ref names.WorkloadRef, id string, do func()) bool {
+// ofCurrent does something about a restart under the lock, unless another one has begun since.
+func (g *Gatekeeper) ofCurrent(ref names.WorkloadRef, id string, do func()) {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	current, found := g.Ledger.Current(ref)
-	if found && current == id {
+	if current, found := g.Ledger.Current(ref); found && current == id {
 		do()
 	}
-	return found && current == id
 }
 
 // tickPeriod is how often the ledger learns that time has passed.

@@ -337,11 +337,12 @@ func (k *Keeper) addExposed(entries map[string]string, room int) {
 	for namespace, all := range k.Gate.KeptExposures(time.Now()) {
 		text, err := gate.ExposedText(all)
 		name := gate.ExposedEntry(namespace)
-		if room -= len(name) + len(text); err != nil || room < 0 {
-			k.Log.Error("no room in the ConfigMap of halts for what workloads are exposed to", "namespace", namespace, "error", err)
-			return
+		if size := len(name) + len(text); err == nil && size <= room {
+			room -= size
+			entries[name] = text
+			continue
 		}
-		entries[name] = text
+		k.Log.Error("no room in the ConfigMap of halts for what workloads are exposed to", "namespace", namespace, "error", err)
 	}
 }
 
