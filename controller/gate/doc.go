@@ -4,7 +4,7 @@
 // Vocabulary:
 //
 //   - A fan-out is a config and the moment of an edit. All keys of the edit share it, and all copies of the config if
-//     they form a group.
+//     they form a group. Readers that see different keys of it share its slots, and prove nothing for each other.
 //   - The [Ledger] counts what the restarts of each fan-out, namespace and wave are doing, so that [Admit] compares
 //     numbers and looks at no other workload.
 //   - A place is a share of the limit, a slot a share of a slow start.

@@ -10,5 +10,6 @@
 //     template that failed.
 //   - A resumed halt is kept, because it forgives failures of restarts from before. A halt that is lost costs one more
 //     broken workload.
-//   - What a workload is exposed to and does not show any more is kept for the next leader; see [Gatekeeper.Hide].
+//   - What a workload is exposed to is noted by content, and kept for the next leader if it may not see it; see
+//     [Gatekeeper.Expose]. In a fan-out that begins with the same content, the workload takes its slot again.
 package gatekeeper
