@@ -15,16 +15,21 @@ import (
 	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
+// pauses pauses readers.
+func (r *readers) pauses(names ...string) {
+	for _, name := range names {
+		r.ifThere(name, func(d *appsv1.Deployment) { d.Spec.Paused = true; d.Generation++ })
+		r.report(name)
+	}
+}
+
 // A pipeline pauses three of four readers for a moment, while a config is edited badly. Whoever resumes them restarts them; the
 // controller restarts nobody else.
 func TestReadersThatRollOnceTheyAreNotPausedAreJudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReaders(t)
 		paused := []string{"a/r1", "a/r2", "a/r3"}
-		for _, name := range paused {
-			r.ifThere(name, func(d *appsv1.Deployment) { d.Spec.Paused = true; d.Generation++ })
-			r.report(name)
-		}
+		r.pauses(paused...)
 		r.set("a/r4", annotation.HoldAnnotation, "later")
 		settle(r.world)
 		r.edited("a/c", "bad")
@@ -46,8 +51,7 @@ func TestReadersThatRollOnceTheyAreNotPausedAreJudged(t *testing.T) {
 func TestNobodyWaitsForAPausedReader(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReaders(t)
-		r.ifThere("a/r1", func(d *appsv1.Deployment) { d.Spec.Paused = true; d.Generation++ })
-		r.report("a/r1")
+		r.pauses("a/r1")
 		settle(r.world)
 		r.edited("a/c", "2")
 		settle(r.world)
@@ -62,8 +66,7 @@ func TestNobodyWaitsForAPausedReader(t *testing.T) {
 func TestThatAnEarlierRestartRollsDoesNotHideTheNextFromTheGate(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newReaders(t)
-		r.ifThere("a/r1", func(d *appsv1.Deployment) { d.Spec.Paused = true; d.Generation++ })
-		r.report("a/r1")
+		r.pauses("a/r1")
 		settle(r.world)
 		r.edited("a/c", "2")
 		settle(r.world)

@@ -89,15 +89,14 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 	}
 	restart.Timestamp, restart.Template, restart.Bare = made.Timestamp, former.Template, former.Bare
 	restart.Brought = d.Gate.Brought(w, decision.Causes)
-	before := d.Of(ref)
-	if before == nil && former.IsProof() { // a former leader may have seen that it has proven what it is exposed to
-		d.judged(ref)
-	}
-	if before != nil {
+	switch before := d.Of(ref); {
+	case before != nil:
 		restart.BrokenBy, restart.BrokenRan, restart.Failed = before.BrokenAfter(&decision), before.RanBeforeFailure(), before.Failed
 		restart.Continues(before)
 		d.Gate.BroughtAgain(w, restart.Unproven)
 		restart.MayMend = restart.MayMend || before.MayMend
+	case former.IsProof(): // a former leader may have seen that it has proven what it is exposed to
+		d.judged(ref)
 	}
 	d.History.Begin(ref, id, wording.CauseNote(decision), now)
 	d.follow(w, restart)
@@ -268,7 +267,8 @@ func (d *Deliveries) judgeAndExplain(ctx context.Context, restart *tracker.Rolli
 func (d *Deliveries) goOn(w *workload.Workload, restart *tracker.RollingRestart, wasAway bool, judgement delivery.Judgement) (again time.Duration) {
 	ref := w.Ref
 	if wasAway && !restart.IsAway {
-		d.Gate.Seen(d.requestOf(w, restart, restart.Ran, time.Now()), time.Now())
+		now := time.Now()
+		d.Gate.Seen(d.requestOf(w, restart, restart.Ran, now), now)
 	}
 	switch {
 	case restart.IsAway:

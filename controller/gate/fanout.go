@@ -308,12 +308,12 @@ func (f *fanOut) next(first *first) *restart {
 // turnIn returns the line of a namespace whose first restart might begin, nil if there is none. Those behind it wait with it.
 func (f *fanOut) turnIn(p *part, expected int) *line {
 	for standing := range p.lines {
-		line := &p.lines[standing]
-		if line.isEmpty() {
+		first := p.lines[standing].first()
+		if first == nil {
 			continue
 		}
-		if t := f.tally(p, expected, f.keysOf(line.first().workload)); t.admits(Standing(standing)) {
-			return line
+		if t := f.tally(p, expected, f.keysOf(first.workload)); t.admits(Standing(standing)) {
+			return &p.lines[standing]
 		}
 	}
 	return nil

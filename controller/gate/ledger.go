@@ -238,14 +238,13 @@ func (l *Ledger) ExposedTo(ref names.WorkloadRef) (ids []FanOut) {
 // is under way, it keeps its slots until the exposure is over.
 func (l *Ledger) Expose(of *Exposure, cause *Cause, now time.Time) {
 	known := l.members.Of(of.Workload)
-	joins := known == nil || known.current == nil
+	joins, keys := known == nil || known.current == nil, of.Keys
+	if len(keys) == 0 { // of a Secret, for example
+		keys = cause.Keys
+	}
 	var fanOuts []*fanOut
 	for id := range cause.fanOuts() {
 		if f := l.fanOut(id); joins || !IsGroup(id.Config) { // in which it has had its turn, maybe
-			keys := of.Keys
-			if len(keys) == 0 { // of a Secret, for example
-				keys = cause.Keys
-			}
 			f.noteReader(of.Workload, cause.keySetIn(id, keys), now)
 			fanOuts = append(fanOuts, f)
 		}
@@ -451,7 +450,7 @@ func (m *Member) leaveUnproven(until time.Time) {
 
 // endUnproven ends a restart that has proven nothing.
 func (m *Member) endUnproven() {
-	endTurns(m.current.workload.Namespace, m.current.of().turns())
+	endTurns(m.current.workload.Namespace, m.current.turns())
 	for _, f := range m.current.fanOuts() {
 		f.leaveOut(m.current.workload)
 	}
@@ -472,7 +471,7 @@ func (l *Ledger) Deliver(ref names.WorkloadRef) {
 		return
 	}
 	l.change(ref, func(m *Member) {
-		endTurns(ref.Namespace, m.current.of().turns())
+		endTurns(ref.Namespace, m.current.turns())
 		for _, f := range m.current.fanOuts() {
 			if m.current.standing != Unwell {
 				f.deliver(ref)

@@ -14,9 +14,6 @@ func (l *line) join(r *restart) {
 	l.entries = append(l.entries, r)
 }
 
-// isEmpty reports whether nobody waits.
-func (l *line) isEmpty() bool { return len(l.entries) == l.left }
-
 // leave notes that a restart does not wait any more.
 func (l *line) leave() {
 	if l.left++; l.left <= len(l.entries)/2 {
