@@ -74,6 +74,18 @@ func TestAnEngineRestsInANamespaceAfterAForeignWriteThere(t *testing.T) {
 	})
 }
 
+// Tools that drive paused Deployments write their status all the time.
+func TestAForeignWriteOfAPausedDeploymentIsNoSignOfARival(t *testing.T) {
+	live(t, false, func(c *fakeCluster) {
+		c.after(time.Minute)
+		paused := writtenBy("rollouts-operator", "ns")
+		paused.Paused = true
+		c.monitor.foreignWrite(paused)
+		expect(t, "history", []string{"drives at 3s"}, c.history())
+		expect(t, "detail", "[+] deployment engine: driving deployments", c.detail())
+	})
+}
+
 // Whoever may write the status of Deployments in one namespace does so all the time.
 func TestRepeatedForeignWritesStopTheEngineInTheirNamespaceOnly(t *testing.T) {
 	live(t, false, func(c *fakeCluster) {

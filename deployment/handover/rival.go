@@ -58,13 +58,14 @@ func (m *Monitor) rivalDetected(manager, did string, deployment types.Namespaced
 
 // foreignWrite takes in that another field manager has written the status of a Deployment. The
 // engine rests in its namespace until it has made sure that the writer does not drive
-// Deployments.
+// Deployments. Other tools drive paused ones, which no Deployment controller rolls out, so the
+// status of those says nothing; a controller answers the probe, too.
 func (m *Monitor) foreignWrite(d *rollout.Deployment) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.options.ForeignWrites.Inc(d.StatusBy.Manager)
-	if m.detector == nil {
-		return // the engine does not drive anyway
+	if m.detector == nil || d.Paused {
+		return
 	}
 	m.lastForeign = detection{d.StatusBy.Manager, wroteStatus, d.Key(), time.Now()}
 	if !m.detector.foreignWrite(d.Namespace) || m.detector.phase != driving {
