@@ -60,7 +60,7 @@ func (p *plan) noteProgress() {
 	case p.isComplete():
 		p.noteComplete(subject + " has successfully progressed.")
 	case p.wasComplete(): // pods that come and go later are not part of a rollout
-	case p.hasProgressed():
+	case p.hasProgressed() || p.hasStopped():
 		p.conditions.renewProgress(reasonProgressed, subject+" is progressing.")
 	case p.hasTimedOut():
 		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionFalse, ReasonTimedOut, subject+" has timed out progressing.")
@@ -118,11 +118,18 @@ func (p *plan) isComplete() bool {
 // undo, the condition still names an old ReplicaSet.
 func (p *plan) wasComplete() bool {
 	present := p.conditions.get(appsv1.DeploymentProgressing)
-	if present == nil || present.Reason != reasonComplete || sum(p.all(), existing) != p.updated() {
+	if p.newRS == nil || present == nil || present.Reason != reasonComplete || sum(p.all(), existing) != p.updated() {
 		return false
 	}
 	isNamed := func(m *member) bool { return strings.Contains(present.Message, strconv.Quote(m.Name)) }
-	return p.newRS == nil || !slices.ContainsFunc(p.oldRSs, isNamed)
+	return !slices.ContainsFunc(p.oldRSs, isNamed)
+}
+
+// hasStopped reports whether the old pods are gone or terminate, but the new ReplicaSet does not
+// exist, and the condition is still that of the rollout before: under Recreate, the deadline
+// begins then.
+func (p *plan) hasStopped() bool {
+	return p.newRS == nil && sum(p.all(), existing) == 0 && p.conditions.has(appsv1.DeploymentProgressing, reasonComplete)
 }
 
 // updated returns how many pods have the present template.

@@ -69,6 +69,26 @@ func TestAnUndoIsARolloutEvenIfAllPodsAreNew(t *testing.T) {
 	expect(t, "message of what was complete", complete.Message, progressing(s).Message)
 }
 
+// Pods of the template before that end too late, or never, hold up a rollout like pods of the present one.
+func TestOldPodsThatDoNotEndUnderRecreateExceedTheDeadline(t *testing.T) {
+	for name, status := range map[string]func(*appsv1.Deployment){
+		"the old ones run until then": counted(3, 0, 3, 3, progressed(corev1.ConditionTrue, reasonComplete)),
+		"there were none":             counted(0, 0, 0, 0, progressed(corev1.ConditionTrue, reasonComplete)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := stateOf(web(3, "v2", recreated, status), set("v1", 0, 0))
+			s.Pods["uid-of-web-v1"] = 1
+			began := progressing(s)
+			expect(t, "reason", reasonProgressed, began.Reason)
+			expect(t, "message", `Deployment "web" is progressing.`, began.Message)
+
+			s.Deployment = web(3, "v2", recreated, counted(0, 0, 0, 0, *began))
+			s.Now = now.Add(601 * time.Second)
+			expect(t, "message after the deadline", `Deployment "web" has timed out progressing.`, progressing(s).Message)
+		})
+	}
+}
+
 // A ReplicaSet that takes the place of one that is gone, or was released, has the revision of
 // that, and often its name. Only the process that created it knows.
 func TestACreationIsReportedLaterIfItsStatusWasPutOff(t *testing.T) {

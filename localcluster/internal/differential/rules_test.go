@@ -20,7 +20,7 @@ var rules = []rule{
 	{"early recreation", "a rollback under Recreate creates the ReplicaSet of the abandoned template: Recreate never runs two templates", mendEarlyRecreation},
 	{"unobserved", "the new ReplicaSet cannot be created: the Deployment was observed all the same", mendUnobserved},
 	{"beginning", "the status about the beginning of a rollout was refused: the progress deadline counts from there", mendBeginning},
-	{"name", "a rollout is complete, or goes on, at the first look: the condition is about the new ReplicaSet", mendName},
+	{"name", "a rollout is complete, or goes on, at the first look, or its old pods still terminate: the condition is not about the rollout before", mendName},
 	{"rollback", "a rollback right after a change of the template: no status reports the template in between", mendRollback},
 	{"record", "a rollback leaves the restart controller's record on the Deployment: it is about configs, not about the template", mendRecord},
 	{"unreadable", "the revision of the new ReplicaSet cannot be read: what belongs to somebody else is left alone", mendUnreadable},
