@@ -47,7 +47,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 		}
 	}
 	p.strategy.step(p)
-	p.pruneMidRollout()
+	p.prune()
 	p.estimateProgress()
 	return p.report()
 }

@@ -1,58 +1,61 @@
 package rollout
 
-import "math"
+import (
+	"cmp"
+	"math"
+	"slices"
+)
 
-// prune orders the deletion of the old ReplicaSets beyond the history limit, the earliest
-// revisions first. A ReplicaSet stays if it still has pods or may get some, or if this plan
-// changes it.
+// leeway is how many finished ReplicaSets beyond those that it keeps a rollout may leave behind, unless the history limit is
+// even larger.
+const leeway = 10
+
+// prune orders the deletion of old ReplicaSets beyond the history limit: when the rollout is complete, and if the template
+// always changes before that, once there are far too many. A ReplicaSet stays if it still has pods or may get some, and all
+// do while the strategy does not know the pods that it needs to know.
 //
 // See https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#clean-up-policy.
 func (p *plan) prune() {
-	if p.d.HistoryLimit == nil || *p.d.HistoryLimit == math.MaxInt32 {
-		return
+	switch {
+	case p.d.HistoryLimit == nil || *p.d.HistoryLimit == math.MaxInt32:
+	case p.newRS == nil || p.d.NeedsPods() && p.s.Pods == nil:
+	case p.isComplete():
+		p.deleteFinished(p.beyondLimit(int(*p.d.HistoryLimit)))
+	default:
+		p.deleteFinished(p.crowd(int(*p.d.HistoryLimit)))
 	}
-	var candidates []*member
-	for _, m := range p.oldRSs {
-		if !m.Deleting {
-			candidates = append(candidates, m)
-		}
-	}
-	excess := len(candidates) - int(*p.d.HistoryLimit)
-	if excess <= 0 {
-		return
-	}
-	sortByRevision(candidates)
-	for _, m := range candidates[:excess] {
-		if m.isFinished() && !m.needsUpdate() {
+}
+
+func (p *plan) deleteFinished(members []*member) {
+	for _, m := range members {
+		if m.isFinished() {
 			p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
 		}
 	}
 }
 
-// leeway is how many finished ReplicaSets beyond the history limit a rollout may leave behind,
-// unless the limit is even larger.
-const leeway = 10
+// beyondLimit returns the earliest revisions of the old ReplicaSets, of which as many stay as the limit allows.
+func (p *plan) beyondLimit(limit int) []*member {
+	old := slices.DeleteFunc(slices.Clone(p.oldRSs), func(m *member) bool { return m.Deleting })
+	sortByRevision(old)
+	return old[:max(0, len(old)-limit)]
+}
 
-// pruneMidRollout keeps the history from growing without bound if no rollout completes because
-// the template always changes before that: once there are far more finished ReplicaSets than
-// the limit allows, it cuts the history to the limit. With a limit of 10, that happens at 21
-// ReplicaSets, of which 11 are deleted. ReplicaSets with pods do not count, and stay.
-func (p *plan) pruneMidRollout() {
-	if p.d.HistoryLimit == nil || *p.d.HistoryLimit == math.MaxInt32 || p.newRS == nil || len(p.deletions) > 0 || p.d.NeedsPods() && p.s.Pods == nil {
-		return
+// crowd returns the finished ReplicaSets that a rollout does not need, if there are far too many. The oldest stay: the
+// history was within its limit when a rollout was complete for the last time, so that one is among them. So do the latest,
+// as many as the limit allows. With a limit of 10, there are at most 31, of which 10 go.
+func (p *plan) crowd(limit int) []*member {
+	finished := slices.DeleteFunc(slices.Clone(p.oldRSs), func(m *member) bool {
+		return !m.isFinished() || m.hasTerminating() || p.s.Pods[m.UID] > 0
+	})
+	first := limit + 1
+	if len(finished) <= first+limit+max(limit, leeway) {
+		return nil
 	}
-	var finished []*member
-	for _, m := range p.oldRSs {
-		if m.isFinished() && !m.needsUpdate() && !m.hasTerminating() && p.s.Pods[m.UID] == 0 {
-			finished = append(finished, m)
-		}
-	}
-	limit := int(*p.d.HistoryLimit)
-	if len(finished) <= limit+max(limit, leeway) {
-		return
-	}
-	sortByRevision(finished)
-	for _, m := range finished[:len(finished)-limit] {
-		p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
-	}
+	slices.SortFunc(finished, func(a, b *member) int {
+		return cmp.Or(a.Created.Compare(b.Created), ByRevision(a.ReplicaSet, b.ReplicaSet))
+	})
+	later := finished[first:]
+	sortByRevision(later)
+	return later[:len(later)-limit]
 }

@@ -3,6 +3,7 @@ package rollout
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,11 +73,12 @@ func TestTheHistoryIsCutOnlyWhenItIsTime(t *testing.T) {
 	}{
 		"complete":             {web(3, "v9", withHistoryLimit(0)), set("v9", 3, 3), []string{"delete replicaset web-v1"}},
 		"one is not available": {web(3, "v9", withHistoryLimit(0)), set("v9", 3, 2), []string{}},
-		"paused":               {web(3, "v9", withHistoryLimit(0), paused), set("v9", 3, 2), []string{"delete replicaset web-v1"}},
+		"paused":               {web(3, "v9", withHistoryLimit(0), paused), set("v9", 3, 3), []string{"delete replicaset web-v1"}},
 		"paused, with a rollback waiting": {
-			web(3, "v9", withHistoryLimit(0), paused, annotated(map[string]string{RollbackAnnotation: "1"})), set("v9", 3, 2), []string{},
+			web(3, "v9", withHistoryLimit(0), paused, annotated(map[string]string{RollbackAnnotation: "1"})), set("v9", 3, 3), []string{},
 		},
-		"paused, and one that has a pod": {web(3, "v8", withHistoryLimit(0), paused), set("v9", 3, 2), []string{"delete replicaset web-v1"}},
+		"paused in the middle":               {web(3, "v9", withHistoryLimit(0), paused), set("v9", 3, 2), []string{}},
+		"paused, after the template changed": {web(3, "v8", withHistoryLimit(0), paused), set("v9", 3, 3), []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			expect(t, "orders", test.want, orders(stateOf(test.d, set("v1", 0, 0), test.current)))
@@ -86,17 +88,9 @@ func TestTheHistoryIsCutOnlyWhenItIsTime(t *testing.T) {
 
 // A paused Deployment that has no pods gives those it is to have to its newest
 // ReplicaSet, which is an old one if the template has changed.
-func TestAPlanDoesNotDeleteWhatItChanges(t *testing.T) {
-	for name, replicas := range map[string]int32{"scaled up": 3, "left as it is": 0} {
-		t.Run(name, func(t *testing.T) {
-			s := stateOf(web(replicas, "v9", withHistoryLimit(0), paused), set("v1", 0, 0), set("v2", 0, 0))
-			want := []string{"delete replicaset web-v1", "delete replicaset web-v2"}
-			if replicas > 0 {
-				want = []string{"scale replicaset web-v2 from 0 to 3", "delete replicaset web-v1"}
-			}
-			expect(t, "orders", want, orders(s))
-		})
-	}
+func TestAPlanDoesNotDeleteWhatItScalesUp(t *testing.T) {
+	s := stateOf(web(3, "v9", withHistoryLimit(0), paused), set("v1", 0, 0), set("v2", 0, 0))
+	expect(t, "orders", []string{"scale replicaset web-v2 from 0 to 3"}, orders(s))
 }
 
 func TestTheOldestReplicaSetOfATemplateIsTheNewOne(t *testing.T) {
@@ -129,56 +123,93 @@ func finished(count int, changes ...func(*ReplicaSet)) (sets []*ReplicaSet) {
 
 func TestTooManyOldReplicaSetsArePrunedMidRollout(t *testing.T) {
 	underway := func(n int64) []*ReplicaSet { return []*ReplicaSet{set("v98", 2, 2), set("v99", 2, n)} }
-	twin := func(change func(*ReplicaSet)) []*ReplicaSet { return []*ReplicaSet{set("v50", 0, 0, change)} }
+	twin := func(change func(*ReplicaSet)) []*ReplicaSet { return []*ReplicaSet{set("v70", 0, 0, change)} }
 	asked := annotated(map[string]string{RollbackAnnotation: "1"})
 	terminating := func(rs *ReplicaSet) { rs.Terminating = new(int32(1)) }
 	for name, test := range map[string]struct {
-		d    *Deployment
-		sets []*ReplicaSet
-		want int // how many go, v1 first
+		d           *Deployment
+		sets        []*ReplicaSet
+		first, last int // which of those that have no pods go; 0 if none do
 	}{
-		"a crowd":                           {web(3, "v99", withHistoryLimit(10)), append(finished(21), underway(0)...), 11},
-		"not a crowd yet":                   {web(3, "v99", withHistoryLimit(10)), append(finished(20), underway(0)...), 0},
-		"a small limit":                     {web(3, "v99", withHistoryLimit(2)), append(finished(13), underway(0)...), 11},
-		"a small limit, not a crowd yet":    {web(3, "v99", withHistoryLimit(2)), append(finished(12), underway(0)...), 0},
-		"a large limit":                     {web(3, "v99", withHistoryLimit(20)), append(finished(41), underway(0)...), 21},
-		"a large limit, not a crowd yet":    {web(3, "v99", withHistoryLimit(20)), append(finished(40), underway(0)...), 0},
-		"no history":                        {web(3, "v99", withHistoryLimit(0)), append(finished(11), underway(0)...), 11},
-		"no limit":                          {web(3, "v99", withHistoryLimit(math.MaxInt32)), append(finished(40), underway(0)...), 0},
-		"all of it, absent":                 {web(3, "v99", func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = nil }), append(finished(40), underway(0)...), 0},
-		"recreated":                         {web(3, "v99", withHistoryLimit(10), recreated), append(finished(21), set("v99", 3, 0)), 11},
-		"one that has a pod does not count": {web(3, "v99", withHistoryLimit(10)), append(append(finished(20), underway(0)...), twin(func(rs *ReplicaSet) { rs.Existing = 1 })...), 0},
+		"a crowd":                           {web(3, "v99", withHistoryLimit(10)), append(finished(32), underway(0)...), 12, 22},
+		"not a crowd yet":                   {web(3, "v99", withHistoryLimit(10)), append(finished(31), underway(0)...), 0, 0},
+		"a small limit":                     {web(3, "v99", withHistoryLimit(2)), append(finished(16), underway(0)...), 4, 14},
+		"a small limit, not a crowd yet":    {web(3, "v99", withHistoryLimit(2)), append(finished(15), underway(0)...), 0, 0},
+		"a large limit":                     {web(3, "v99", withHistoryLimit(20)), append(finished(62), underway(0)...), 22, 42},
+		"a large limit, not a crowd yet":    {web(3, "v99", withHistoryLimit(20)), append(finished(61), underway(0)...), 0, 0},
+		"no history":                        {web(3, "v99", withHistoryLimit(0)), append(finished(12), underway(0)...), 2, 12},
+		"no limit":                          {web(3, "v99", withHistoryLimit(math.MaxInt32)), append(finished(60), underway(0)...), 0, 0},
+		"all of it, absent":                 {web(3, "v99", func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = nil }), append(finished(60), underway(0)...), 0, 0},
+		"recreated":                         {web(3, "v99", withHistoryLimit(10), recreated), append(finished(32), set("v99", 3, 0)), 12, 22},
+		"paused":                            {web(3, "v99", withHistoryLimit(10), paused), append(finished(32), underway(0)...), 12, 22},
+		"one that has a pod does not count": {web(3, "v99", withHistoryLimit(10)), append(append(finished(31), underway(0)...), twin(func(rs *ReplicaSet) { rs.Existing = 1 })...), 0, 0},
 		"one whose pods terminate does not count": {
-			web(3, "v99", withHistoryLimit(10)), append(append(finished(20), underway(0)...), twin(terminating)...), 0,
+			web(3, "v99", withHistoryLimit(10)), append(append(finished(31), underway(0)...), twin(terminating)...), 0, 0,
 		},
 		"one that is not observed does not count": {
-			web(3, "v99", withHistoryLimit(10)), append(append(finished(20), underway(0)...), twin(func(rs *ReplicaSet) { rs.Observed = false })...), 0,
+			web(3, "v99", withHistoryLimit(10)), append(append(finished(31), underway(0)...), twin(func(rs *ReplicaSet) { rs.Observed = false })...), 0, 0,
 		},
 		"one that is being deleted does not count": {
-			web(3, "v99", withHistoryLimit(10)), append(append(finished(20), underway(0)...), twin(func(rs *ReplicaSet) { rs.Deleting = true })...), 0,
+			web(3, "v99", withHistoryLimit(10)), append(append(finished(31), underway(0)...), twin(func(rs *ReplicaSet) { rs.Deleting = true })...), 0, 0,
 		},
-		"a rollback is asked for":         {web(3, "v99", withHistoryLimit(10), asked), append(finished(21), underway(0)...), 0},
-		"the new ReplicaSet is not there": {web(3, "v100", withHistoryLimit(0), recreated), append(finished(11), underway(0)...), 0},
+		"a rollback is asked for":         {web(3, "v99", withHistoryLimit(10), asked), append(finished(32), underway(0)...), 0, 0},
+		"the new ReplicaSet is not there": {web(3, "v100", withHistoryLimit(0), recreated), append(finished(12), underway(0)...), 0, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var want, got []string
-			for number := range test.want {
-				want = append(want, fmt.Sprint("delete replicaset web-v", number+1))
+			var want []string
+			for number := test.first; number > 0 && number <= test.last; number++ {
+				want = append(want, fmt.Sprint("delete replicaset web-v", number))
 			}
-			for _, order := range orders(stateOf(test.d, test.sets...)) {
-				if strings.HasPrefix(order, "delete") {
-					got = append(got, order)
+			expect(t, "deletions", want, deletions(stateOf(test.d, test.sets...)))
+		})
+	}
+}
+
+func deletions(s *State) (words []string) {
+	for _, order := range orders(s) {
+		if strings.HasPrefix(order, "delete") {
+			words = append(words, order)
+		}
+	}
+	return words
+}
+
+// The last one that worked is the way back, even if its revision is a later one than that of some that failed: it was
+// the way back before.
+func TestTheLastCompletedReplicaSetIsNotPrunedMidRollout(t *testing.T) {
+	for limit := range int32(4) {
+		for _, revision := range []string{"", "40"} {
+			sets := finished(int(limit)) // what was left when v9 was complete
+			for i, rs := range sets {
+				rs.Name = fmt.Sprint("web-older", i)
+			}
+			sets = append(sets, set("v9", 0, 0))
+			if revision != "" {
+				sets[limit] = revised(sets[limit], revision)
+			}
+			for number := range 60 { // each is in the way of the next
+				failed := set(fmt.Sprint("v", 10+number), 0, 0)
+				failed.Name = fmt.Sprint("web-", number) // names say nothing about age
+				s := stateOf(web(1, fmt.Sprint("v", 10+number), recreated, withHistoryLimit(limit)), append(sets, failed)...)
+				sets = s.ReplicaSets
+				for _, gone := range deletions(s) {
+					sets = slices.DeleteFunc(sets, func(rs *ReplicaSet) bool { return gone == "delete replicaset "+rs.Name })
 				}
 			}
-			expect(t, "deletions", want, got)
-		})
+			if !slices.ContainsFunc(sets, func(rs *ReplicaSet) bool { return rs.Name == "web-v9" }) {
+				t.Errorf("with a limit of %d, the last completed one is gone", limit)
+			}
+			if most := 2*int(limit) + 12 + 1; len(sets) > most {
+				t.Errorf("with a limit of %d, %d are left, want %d at most", limit, len(sets), most)
+			}
+		}
 	}
 }
 
 // With the Recreate strategy, what terminates is in the way of the new pods, so it
 // must not be lost sight of.
 func TestAReplicaSetWithTerminatingPodsIsNotPruned(t *testing.T) {
-	s := stateOf(web(3, "v99", withHistoryLimit(0), recreated), append(finished(11), set("v99", 0, 0))...)
+	s := stateOf(web(3, "v99", withHistoryLimit(0), recreated), append(finished(12), set("v99", 0, 0))...)
 	s.Pods = map[types.UID]int{"uid-of-web-v1": 1}
 	expect(t, "orders", []string{}, orders(s))
 }

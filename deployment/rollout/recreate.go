@@ -25,12 +25,8 @@ func (r recreate) step(p *plan) {
 	for _, m := range p.oldRSs {
 		stopped = p.resize(m, 0) || stopped
 	}
-	if stopped || p.hasOldPods() || !p.ensureNew() {
-		return
-	}
-	p.resize(p.newRS, r.sizeOfNew(p))
-	if p.isComplete() {
-		p.prune()
+	if !stopped && !p.hasOldPods() && p.ensureNew() {
+		p.resize(p.newRS, r.sizeOfNew(p))
 	}
 }
 

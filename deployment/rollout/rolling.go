@@ -22,14 +22,10 @@ func (rollingUpdate) isProportional() bool { return true }
 func (rollingUpdate) needsPods() bool { return false }
 
 // step takes the next step. It adds as many new pods as the surge allows; if it cannot, it
-// removes as many old pods as the available ones allow; and when the rollout is complete, it
-// prunes the history.
+// removes as many old pods as the available ones allow.
 func (r rollingUpdate) step(p *plan) {
-	if !p.ensureNew() || p.isSettling() || p.resize(p.newRS, r.sizeOfNew(p)) || p.shrinkOld() {
-		return
-	}
-	if p.isComplete() {
-		p.prune()
+	if p.ensureNew() && !p.isSettling() && !p.resize(p.newRS, r.sizeOfNew(p)) {
+		p.shrinkOld()
 	}
 }
 
@@ -67,23 +63,21 @@ func (rollingUpdate) sizeOfNew(p *plan) int64 {
 // At most, it removes the pods beyond the required minimum, not counting new pods that are
 // not available yet: with 10 replicas, of which 2 may be unavailable, 8 old pods, and 5 new
 // pods, of which 3 are not available, that is 13-8-3 = 2.
-func (p *plan) shrinkOld() bool {
+func (p *plan) shrinkOld() {
 	unavailableNew := p.newRS.size - staying(p.newRS)
 	excess := sum(p.all(), size) - p.d.minAvailable() - unavailableNew
 	if excess <= 0 {
-		return false
+		return
 	}
 	spare := sum(p.all(), staying) - p.d.minAvailable()
-	shrunk := false
 	for _, m := range p.oldRSs {
 		unhealthy := min(max(m.size-m.Available, 0), excess)
 		excess -= unhealthy
-		shrunk = p.resize(m, m.size-unhealthy) || shrunk
+		p.resize(m, m.size-unhealthy)
 	}
 	for _, m := range p.oldRSs {
 		healthy := min(m.size, max(spare, 0))
 		spare -= healthy
-		shrunk = p.resize(m, m.size-healthy) || shrunk
+		p.resize(m, m.size-healthy)
 	}
-	return shrunk
 }

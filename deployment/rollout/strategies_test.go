@@ -26,11 +26,8 @@ func (b blueGreen) step(p *plan) {
 		return
 	}
 	isStarting := p.newRS.size == p.d.Replicas && staying(p.newRS) < p.newRS.size
-	if isStarting || p.shrinkOld() {
-		return
-	}
-	if p.isComplete() {
-		p.prune()
+	if !isStarting {
+		p.shrinkOld()
 	}
 }
 

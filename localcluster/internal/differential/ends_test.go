@@ -146,6 +146,6 @@ func (h *history) hasDisorder() bool {
 
 func (h *history) hasDeleted() bool {
 	return slices.ContainsFunc(h.engine.owned(), func(rs *appsv1.ReplicaSet) bool {
-		return h.original.deployment().Spec.Paused && h.original.hasScaledUp(rs.Name) && get[*appsv1.ReplicaSet](h.original.server, rs.Name) == nil
+		return h.original.deployment().Spec.Paused && get[*appsv1.ReplicaSet](h.original.server, rs.Name) == nil
 	})
 }

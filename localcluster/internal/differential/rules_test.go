@@ -59,7 +59,7 @@ var ends = []struct {
 	{"broken limit", "pods that are about to go because a ReplicaSet was just scaled down do not count as available", (*history).hasBrokenLimit},
 	{"pruned", "the history is cut when a rollout is complete, and not by the status of before", (*history).hasPruned},
 	{"disorder", "a ReplicaSet whose revision cannot be read is deleted before others", (*history).hasDisorder},
-	{"scaled and deleted", "a paused Deployment does not delete the ReplicaSet that it has just scaled up", (*history).hasDeleted},
+	{"paused", "a paused Deployment keeps its history until a rollout is complete, because the way back is in it", (*history).hasDeleted},
 }
 
 // endIfPodsDiffer ends a history in which all that is compared is the same, but not how long pods have been there: that
