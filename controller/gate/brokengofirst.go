@@ -42,6 +42,14 @@ func (l *Ledger) GoFirst(config names.ConfigRef, workloads []names.WorkloadRef, 
 		l.first.by[ref][config] = struct{}{}
 	}
 	l.first.of[config] = e
+	l.noteExpected(config)
+}
+
+// noteExpected notes that it has changed who is expected to go first for a config, if it is a copy of a group.
+func (l *Ledger) noteExpected(config names.ConfigRef) {
+	for f := range l.byConfig[GroupOf(config.Kind, config.Name)] {
+		f.noteExpected(config.Namespace)
+	}
 }
 
 // count returns how many workloads of a namespace are expected to go first for a config, or for its copy of a group.
@@ -101,8 +109,9 @@ func (l *Ledger) passBy(ref names.WorkloadRef) {
 	}
 }
 
-// callFanOuts calls those whose turn it may be in the fan-outs of a config.
+// callFanOuts calls those whose turn it may be in the fan-outs of a config for which nobody is expected any more.
 func (l *Ledger) callFanOuts(config names.ConfigRef) {
+	l.noteExpected(config)
 	for _, of := range []names.ConfigRef{config, GroupOf(config.Kind, config.Name)} {
 		for f := range l.byConfig[of] {
 			l.callNext(f)

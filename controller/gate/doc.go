@@ -8,7 +8,7 @@
 //   - The [Ledger] counts what the restarts of each fan-out, namespace and wave are doing, so that [Admit] compares
 //     numbers and looks at no other workload.
 //   - A place is a share of the limit, a slot a share of a slow start.
-//   - A standing is how a workload is before its restart: failed, exposed, well or unwell.
+//   - A standing is how a workload is before its restart: failed, exposed, well, lacking or unwell.
 //   - A workload is exposed to a content that a restart has brought until it is judged, or its deadline has passed.
 //
 // # Admit
@@ -44,8 +44,8 @@
 // later one.
 //
 // The slow start lets one restart begin, and then as many at a time as have proven the content. Workloads that the
-// former content broke, or may have, go first: they have the least to lose. The others wait a minute at most to learn
-// whether these are due. Unwell workloads go last and prove nothing.
+// former content broke, or may have, go first: they have the least to lose. The others wait a minute at most after the
+// last edit to learn whether these are due. Unwell workloads go last and prove nothing.
 //
 // The soak takes no place: the limit protects the nodes and the API server, not the content's readers.
 //

@@ -37,7 +37,7 @@ type fanOut struct {
 	otherKeys      map[names.WorkloadRef]keySet
 	deliveredOther int
 	deliveredTo    map[keySet]int
-	// mended is how many more were delivered to workloads of which no pod ran before, which proves nothing.
+	// mended is how many more were delivered that prove nothing; see canProve.
 	mended    int
 	isCounted bool
 	// unserved are the workloads that have no restart in the fan-out any more, because theirs ended in another way, or
@@ -48,8 +48,9 @@ type fanOut struct {
 	kept       counts.By[string] // how many are unserved of all fan-outs, by namespace; the ledger's
 	slotsTaken int               // restarts in flight, and those that were called
 	parts      []*part           // sorted by namespace; there are several only in a group
-	// fresh counts the restarts in turn of the namespaces that have had no turn yet.
+	// fresh counts the restarts in turn of the namespaces that have had no turn yet, and that expect nobody.
 	fresh [Unwell + 1]int
+	first *first // the ledger's
 }
 
 // keySet is a hash of the changed keys that a reader sees. It is always zero where the readers do not all know them: in the fan-out of
@@ -79,7 +80,8 @@ const maxUnserved = 1000
 // part is what a fan-out consists of in one namespace.
 type part struct {
 	namespace     string
-	called, ended int // restarts that were called or are under way, and those that are over
+	expects       bool // that somebody goes first, for whom its own restarts wait; in a group
+	called, ended int  // restarts that were called or are under way, and those that are over
 	slotsTaken    int
 	inTurn        [Unwell + 1]int // restarts that wait for others, by standing
 	lines         [Unwell + 1]line
@@ -91,7 +93,7 @@ func (p *part) turns() int { return p.called + p.ended }
 func (l *Ledger) fanOut(id FanOut) *fanOut {
 	f := l.fanOuts[id]
 	if f == nil {
-		f = &fanOut{id: id, kept: l.unserved}
+		f = &fanOut{id: id, kept: l.unserved, first: &l.first}
 		l.fanOuts[id] = f
 		if l.byConfig[id.Config] == nil {
 			l.byConfig[id.Config] = make(map[*fanOut]struct{})
@@ -104,7 +106,8 @@ func (l *Ledger) fanOut(id FanOut) *fanOut {
 func (f *fanOut) part(namespace string) *part {
 	i, found := slices.BinarySearchFunc(f.parts, namespace, func(p *part, namespace string) int { return cmp.Compare(p.namespace, namespace) })
 	if !found {
-		f.parts = slices.Insert(f.parts, i, &part{namespace: namespace})
+		isGroup := IsGroup(f.id.Config)
+		f.parts = slices.Insert(f.parts, i, &part{namespace: namespace, expects: isGroup && f.expected(namespace) > 0})
 	}
 	return f.parts[i]
 }
@@ -171,8 +174,22 @@ func (f *fanOut) noteEnd(namespace string) {
 	f.countFresh(p, +1)
 }
 
+// expected returns how many workloads of a namespace are expected to go first.
+func (f *fanOut) expected(namespace string) int { return f.first.count(f.id.Config, namespace) }
+
+// noteExpected notes that other workloads of a namespace of a group are expected to go first.
+func (f *fanOut) noteExpected(namespace string) {
+	p := f.part(namespace)
+	f.countFresh(p, -1)
+	p.expects = f.expected(namespace) > 0
+	f.countFresh(p, +1)
+}
+
+// isFresh reports whether those of other namespaces wait for those of a namespace that are in turn.
+func (p *part) isFresh() bool { return p.turns() == 0 && !p.expects }
+
 func (f *fanOut) countFresh(p *part, sign int) {
-	if p.turns() > 0 {
+	if !p.isFresh() {
 		return
 	}
 	for standing, count := range p.inTurn {
@@ -202,6 +219,12 @@ func (f *fanOut) takesSlot(r *restart) bool {
 		return r.standing != Unwell && !(r.freesSlot && isGroup)
 	}
 	return false
+}
+
+// canProve reports whether the content is proven for others when a restart is delivered. In a group, whoever marks a copy as urgent
+// could restart any number of workloads otherwise that do not use it.
+func (f *fanOut) canProve(r *restart) bool {
+	return r.standing != Unwell && !(r.isUrgent && IsGroup(f.id.Config))
 }
 
 // proven returns how many workloads run with the content.
@@ -252,23 +275,22 @@ func (f *fanOut) deliver(ref names.WorkloadRef) {
 // tally returns what decides about another restart of a fan-out in a namespace. Restarts that were called occupy a
 // slot, so that no other takes it from them.
 func (l *Ledger) tally(id FanOut, namespace string, keys keySet) Tally {
-	expected := l.first.count(id.Config, namespace)
 	if f := l.fanOuts[id]; f != nil {
-		return f.tally(f.part(namespace), expected, keys)
+		return f.tally(f.part(namespace), keys)
 	}
-	return Tally{FanOut: id, Due: [Unwell + 1]int{Failed: expected}}
+	return Tally{FanOut: id, Due: [Unwell + 1]int{Failed: l.first.count(id.Config, namespace)}}
 }
 
-// tally returns what decides about another restart, while so many workloads are expected that go first. Those of a
-// namespace that has had its turn go first only there.
-func (f *fanOut) tally(p *part, expected int, keys keySet) Tally {
+// tally returns what decides about another restart. Those of a namespace that has had its turn, or expects somebody, go
+// first only there.
+func (f *fanOut) tally(p *part, keys keySet) Tally {
 	t := Tally{FanOut: f.id, Proven: f.provenFor(keys), InFlight: f.slotsTaken, OwnInFlight: p.slotsTaken, Due: f.fresh}
 	for standing, due := range p.inTurn {
-		if p.turns() > 0 {
+		if !p.isFresh() {
 			t.Due[standing] += due
 		}
 	}
-	t.Due[Failed] += expected
+	t.Due[Failed] += f.expected(p.namespace)
 	return t
 }
 
@@ -278,14 +300,14 @@ func (l *Ledger) callNext(f *fanOut) {
 		l.finish(f)
 		return
 	}
-	for r := f.next(&l.first); r != nil; r = f.next(&l.first) {
+	for r := f.next(); r != nil; r = f.next() {
 		l.call(r)
 	}
 }
 
 // next takes the restart whose turn it is out of its line, and returns it; nil if it is nobody's turn. The namespace
 // that has had the fewest turns comes first, so that none waits for all restarts of another one.
-func (f *fanOut) next(first *first) *restart {
+func (f *fanOut) next() *restart {
 	if f.slotsTaken >= max(1, f.proven()) {
 		return nil
 	}
@@ -295,7 +317,7 @@ func (f *fanOut) next(first *first) *restart {
 		if turn != nil && p.turns() >= fewest {
 			continue
 		}
-		if line := f.turnIn(p, first.count(f.id.Config, p.namespace)); line != nil {
+		if line := f.turnIn(p); line != nil {
 			turn, fewest = line, p.turns()
 		}
 	}
@@ -306,13 +328,13 @@ func (f *fanOut) next(first *first) *restart {
 }
 
 // turnIn returns the line of a namespace whose first restart might begin, nil if there is none. Those behind it wait with it.
-func (f *fanOut) turnIn(p *part, expected int) *line {
+func (f *fanOut) turnIn(p *part) *line {
 	for standing := range p.lines {
 		first := p.lines[standing].first()
 		if first == nil {
 			continue
 		}
-		if t := f.tally(p, expected, f.keysOf(first.workload)); t.admits(Standing(standing)) {
+		if t := f.tally(p, f.keysOf(first.workload)); t.admits(Standing(standing)) {
 			return &p.lines[standing]
 		}
 	}

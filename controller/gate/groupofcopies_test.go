@@ -413,3 +413,78 @@ func TestAContentOfAGroupThatIsGoneIsNoLongerHalted(t *testing.T) {
 	b.NoteContent(group, gone("another"))
 	b.expect(Halted, dueIn("d", "bad"))
 }
+
+// A tenant edits its own copy again and again, so that a workload with a long grace period is always expected to go first there. Another
+// workload of it is exposed, and waits for that. The other namespaces of the group must not.
+func TestNoNamespaceOfAGroupWaitsForAWorkloadThatIsExpectedToGoFirstInAnotherOne(t *testing.T) {
+	b := newBook(t, gradual(10))
+	copied := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "bundle"}
+	b.restart(dueIn("a", "own")) // a content that only this namespace has; its pods come up very slowly
+	canary, exposed, other := dueIn("c", "new"), dueIn("a", "new"), dueIn("b", "new")
+	exposed.Standing, other.Workload.Name = Exposed, "other"
+	b.restart(canary)
+	b.expect(SlowStart, exposed, other)
+	edit := func() { // away from the content and back
+		b.GoFirst(copied, []names.WorkloadRef{workload("a", "broken")}, b.now.Add(time.Minute))
+	}
+	edit()
+	b.deliver(canary)
+	var woken []string
+	for range 24 * 60 {
+		b.now = b.now.Add(50 * time.Second)
+		edit()
+		b.Tick(b.now)
+		b.check()
+		woken = append(woken, b.takeWoken()...)
+	}
+	b.expect("", other)
+}
+
+// Readers that are urgent in one namespace wait for no turn, and take none. So they must not prove the content for the others either: whoever
+// may create Deployments could make any number of proofs, all of which read the copy and ignore it.
+func TestWhatIsUrgentInOneNamespaceOfAGroupProvesNothingForOthers(t *testing.T) {
+	b := newBook(t, gradual(50))
+	b.restart(dueIn("canary", "bad")) // which is about to crash
+	victims := []*Request{dueIn("v1", "bad"), dueIn("v2", "bad"), dueIn("v3", "bad"), dueIn("v4", "bad")}
+	b.expect(SlowStart, victims...)
+	for i := range 5 {
+		urgent := dueIn("hostile", "bad")
+		urgent.Workload.Name, urgent.Causes[0].IsUrgent = fmt.Sprint("pause-", i), true
+		b.restart(urgent)
+		b.deliver(urgent)
+	}
+	if woken := b.takeWoken(); len(woken) > 0 {
+		t.Errorf("%d victims restart with the content, which nobody has proven but the hostile tenant", len(woken))
+	}
+}
+
+// A hostile tenant whose workloads fail and run again as it likes, and wait for no turn because its copy is urgent, ends the halt of a
+// group for all namespaces, again and again. The failures in the other namespaces must still count.
+func TestATenantWhoseWorkloadRecoversDoesNotMakeTheFailuresInOtherNamespacesOfAGroupCountNoMore(t *testing.T) {
+	b := newBook(t, gradual(50))
+	var victims []*Request
+	for i := range 10 {
+		victims = append(victims, dueIn(fmt.Sprint("victim-", i), "bad"))
+	}
+	broken := make(map[string]bool)
+	for round := range 10 {
+		hostile := dueIn("hostile", "bad")
+		hostile.Workload.Name, hostile.Causes[0].IsUrgent = fmt.Sprint("switch-", round), true
+		b.restart(hostile)
+		b.failBoth(hostile, fmt.Sprint("h", round))
+		for _, victim := range victims {
+			if broken[victim.Workload.Namespace] || !b.Ask(victim, b.now).MayBegin() {
+				continue
+			}
+			b.Begin(victim, b.now)
+			b.failBoth(victim, fmt.Sprint("v", round))
+			broken[victim.Workload.Namespace] = true
+		}
+		b.Recovered(hostile.Workload, hostile.Causes[0].Config, readsAll)
+		b.Recovered(hostile.Workload, hostile.Causes[0].Group, readsAll)
+		b.check()
+	}
+	if len(broken) > 2 {
+		t.Errorf("%d namespaces are broken by one bad content", len(broken))
+	}
+}

@@ -45,7 +45,7 @@ type Halt struct {
 	Since, Resumed time.Time
 
 	failures   int
-	namespaces map[string]struct{} // in which it failed, for a group
+	namespaces map[string]struct{} // in which it failed, for a group: the first ones
 	isActive   bool
 	isGone     bool // the config has another content
 	isUnsure   bool // that was so under a former leader; until this one knows, it holds without being reported
@@ -99,9 +99,7 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	}
 	h.failures++
 	h.noteFailed(failure)
-	if IsGroup(h.Config) {
-		h.noteNamespace(failure.Workload.Namespace)
-	}
+	h.noteNamespace(failure.Workload.Namespace)
 	if !h.isActive && l.isEnough(h) {
 		h.ID, h.Since, h.Resumed = id, now, time.Time{}
 		if failure.Evidence != (Evidence{}) {
@@ -120,13 +118,15 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	return h
 }
 
-// noteFailed notes which workload has failed, and with which template.
+// noteFailed notes which workload has failed, and with which template; of a group, one of each namespace.
 func (h *Halt) noteFailed(failure *Failure) {
-	i := slices.Index(h.Failed, failure.Workload)
+	i := slices.IndexFunc(h.Failed, func(ref names.WorkloadRef) bool {
+		return ref == failure.Workload || IsGroup(h.Config) && ref.Namespace == failure.Workload.Namespace
+	})
 	if i < 0 && len(h.Failed) < maxFailed {
 		i, h.Failed = len(h.Failed), append(h.Failed, failure.Workload)
 	}
-	if i < 0 {
+	if i < 0 || h.Failed[i] != failure.Workload {
 		return
 	}
 	for len(h.Templates) < len(h.Failed) {
@@ -142,10 +142,13 @@ func (h *Halt) FailedWith(ref names.WorkloadRef, template string) bool {
 }
 
 func (h *Halt) noteNamespace(namespace string) {
+	if !IsGroup(h.Config) {
+		return
+	}
 	if h.namespaces == nil {
 		h.namespaces = make(map[string]struct{})
 	}
-	if len(h.namespaces) < namespacesForGroup {
+	if len(h.namespaces) < maxFailedNamespaces {
 		h.namespaces[namespace] = struct{}{}
 	}
 }
@@ -272,21 +275,42 @@ func (l *Ledger) Contents(config names.ConfigRef) map[string]FailedContent {
 }
 
 // Recovered drops the halts of a config in which a workload failed that runs after all with the content,
-// and returns those of them that were active. The function reports whether the workload still reads what is halted: if
-// it does not, that it runs says nothing. What a person has forgiven stays forgiven.
+// and returns those of them that were active. That of a group only ends if no more than the failures of one namespace are left:
+// whose workloads break and run as they like may not end it for others. The function reports whether the workload still reads
+// what is halted: if it does not, that it runs says nothing. What a person has forgiven stays forgiven.
 func (l *Ledger) Recovered(workload names.WorkloadRef, config names.ConfigRef, reads func(*Halt) bool) []*Halt {
 	var ended []*Halt
 	for _, h := range slices.Clone(l.halts.of[config]) {
 		if h.isGone || !h.Resumed.IsZero() || !slices.Contains(h.Failed, workload) || !reads(h) {
 			continue
 		}
-		l.halts.remove(h)
+		h.forgive(workload)
+		if l.isEnough(h) {
+			continue
+		}
+		if len(h.namespaces) == 0 {
+			l.halts.remove(h)
+		}
 		if h.isActive {
 			ended = append(ended, h)
 			l.activate(h, false)
 		}
 	}
 	return ended
+}
+
+// forgive withdraws the failure of a workload, which is that of its namespace in a group.
+func (h *Halt) forgive(workload names.WorkloadRef) {
+	if !IsGroup(h.Config) {
+		h.failures = 0
+		return
+	}
+	i := slices.Index(h.Failed, workload)
+	h.Failed = slices.Concat(h.Failed[:i], h.Failed[i+1:])
+	if i < len(h.Templates) {
+		h.Templates = slices.Concat(h.Templates[:i], h.Templates[i+1:])
+	}
+	delete(h.namespaces, workload.Namespace)
 }
 
 // Restore takes in a halt that another process began, unless it is known. If its clock was ahead, a person
@@ -309,6 +333,9 @@ func (l *Ledger) Restore(h Halt, now time.Time) {
 	}
 	if h.Resumed.IsZero() {
 		restored.failures = l.policy.Failures + 1
+		for _, ref := range restored.Failed {
+			restored.noteNamespace(ref.Namespace)
+		}
 		l.activate(restored, true)
 	}
 }

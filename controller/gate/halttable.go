@@ -12,6 +12,8 @@ import (
 const (
 	// maxFailed is how many failed workloads a halt remembers.
 	maxFailed = 3
+	// maxFailedNamespaces is how many namespaces the halt of a group remembers in which workloads failed.
+	maxFailedNamespaces = 16
 	// maxHalts is how many active halts a namespace has at most. While it has that many, all its gradual restarts are halted.
 	maxHalts = 16
 	// maxHaltsOf is how many halts of a config are remembered, and maxRemembered how many of a namespace.
@@ -111,6 +113,7 @@ func oldestOf(all iter.Seq[*Halt]) (oldest *Halt) {
 // find returns a halt that stops a restart, nil if there is none. Restarts for configs that are not
 // gradual are never stopped.
 func (h *halts) find(causes []Cause) *Halt {
+	hasRoom := "" // in which namespace, mostly that of all
 	for i := range causes {
 		cause := &causes[i]
 		if !cause.IsGradual {
@@ -124,8 +127,11 @@ func (h *halts) find(causes []Cause) *Halt {
 		if halt := h.withContent(cause.Group, cause.Content); halt != nil && halt.isActive {
 			return halt
 		}
-		if namespace := cause.Config.Namespace; h.isFull(namespace) {
-			return h.fullOf(namespace)
+		if namespace := cause.Config.Namespace; namespace != hasRoom {
+			if h.isFull(namespace) {
+				return h.fullOf(namespace)
+			}
+			hasRoom = namespace
 		}
 	}
 	return nil

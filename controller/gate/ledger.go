@@ -168,7 +168,7 @@ func (l *Ledger) continues(next, former *begun, ids []FanOut) {
 	}
 	if hadTurn := former.freesSlot || former.phase == unproven; len(ids) > 0 {
 		all := slices.Clone(next.fanOuts())
-		for _, id := range ids[max(0, len(ids)-maxContinued):] {
+		for _, id := range latest(ids) {
 			if f := l.fanOuts[id]; f != nil && !slices.Contains(all, f) && !(hadTurn && IsGroup(id.Config)) {
 				all = append(all, f)
 			}
@@ -181,8 +181,11 @@ func (l *Ledger) continues(next, former *begun, ids []FanOut) {
 	}
 }
 
-// maxContinued is how many fan-outs a restart goes on with at most: the last ones.
+// maxContinued is how many fan-outs of earlier edits a restart goes on with at most. Whoever edits a config chooses how many there are.
 const maxContinued = 64
+
+// latest returns the last ones.
+func latest[E any](all []E) []E { return all[max(0, len(all)-maxContinued):] }
 
 // shared returns fan-outs in a form that neighbors share, to save memory: mostly the readers of a config ask
 // one after the other.
@@ -253,7 +256,7 @@ func (l *Ledger) Expose(of *Exposure, cause *Cause, now time.Time) {
 		if m.current == nil {
 			m.current = &begun{restart: restart{workload: of.Workload, standing: Well, phase: unproven}, at: now, first: now, until: of.Until}
 		}
-		m.current.gradual = l.shared(union(m.current.fanOuts(), fanOuts))
+		m.current.gradual = l.shared(latest(union(m.current.fanOuts(), fanOuts)))
 	})
 }
 
@@ -360,7 +363,7 @@ func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now
 		case isUncertain && due.takesPlace && due.phase == admitted:
 			lost := &begun{restart: *due, at: now, first: now}
 			if lost.isRefused = false; m.uncertain != nil { // any of the requests may arrive
-				lost.freesSlot, lost.gradual = true, l.shared(union(m.uncertain.fanOuts(), due.fanOuts()))
+				lost.freesSlot, lost.gradual = true, l.shared(latest(union(m.uncertain.fanOuts(), due.fanOuts())))
 			}
 			m.uncertain = lost
 		case isPending:
@@ -473,7 +476,7 @@ func (l *Ledger) Deliver(ref names.WorkloadRef) {
 	l.change(ref, func(m *Member) {
 		endTurns(ref.Namespace, m.current.turns())
 		for _, f := range m.current.fanOuts() {
-			if m.current.standing != Unwell {
+			if f.canProve(&m.current.restart) {
 				f.deliver(ref)
 			} else {
 				f.mended++

@@ -865,3 +865,32 @@ func TestTheLedgerLooksForTheOneThatAWaveWaitsForAmongAFewOnly(t *testing.T) {
 		t.Error("it was found among all each time")
 	}
 }
+
+// Whoever edits a config to another content and back makes a fan-out each time.
+func TestAWorkloadTakesSlotsInNotMoreAndMoreFanOuts(t *testing.T) {
+	t.Run("exposed", func(t *testing.T) {
+		b := newBook(t, Policy{Gradual: true, Limit: 50, Deadline: 10 * time.Minute})
+		b.restart(due("x", "k"))
+		for n := range 300 {
+			cause := causeOf("c", names.Sequence(2+n), "k")
+			b.Expose(&Exposure{Workload: workload("a", "x"), Config: cause.Config, Content: "A", Until: b.now.Add(time.Hour)}, &cause, b.now)
+			b.expect(SlowStart, &Request{Workload: workload("a", "y"), Standing: Well, Causes: []Cause{cause}})
+			b.Settle(workload("a", "y"))
+		}
+		if count := b.FanOuts(); count > maxContinued+1 {
+			t.Errorf("%d fan-outs", count)
+		}
+	})
+	t.Run("without an answer", func(t *testing.T) {
+		b := newBook(t, Policy{Gradual: true, Limit: 50, Deadline: 10 * time.Minute})
+		for n := range 300 {
+			b.Ask(&Request{Workload: workload("a", "x"), Standing: Well, Causes: []Cause{causeOf("c", names.Sequence(1+n), "k")}}, b.now)
+			b.Release(workload("a", "x"), true, true, b.now)
+			b.now = b.now.Add(40 * time.Second)
+			b.Tick(b.now)
+		}
+		if count := b.FanOuts(); count > maxContinued+1 {
+			t.Errorf("%d fan-outs", count)
+		}
+	})
+}

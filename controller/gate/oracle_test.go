@@ -77,9 +77,10 @@ func (l *Ledger) counted() tallies {
 		t.count(ref, m)
 	}
 	for id, f := range t.FanOuts {
-		for _, p := range f.Parts {
+		for namespace, p := range f.Parts {
+			isExpecting := IsGroup(id.Config) && l.first.count(id.Config, namespace) > 0
 			for standing, count := range p.InTurn {
-				if p.Turns == 0 {
+				if p.Turns == 0 && !isExpecting {
 					f.Fresh[standing] += count
 				}
 			}

@@ -153,3 +153,30 @@ func TestWhatIsNoHaltIsIgnored(t *testing.T) {
 		t.Errorf("everything is held: %q", why)
 	}
 }
+
+// Nobody forgets the halts of former contents before a namespace has 64, and they hold nothing. What first readers are exposed to now is
+// what the next leader needs.
+func TestHaltsOfFormerContentsLeaveRoomForWhatWorkloadsAreExposedTo(t *testing.T) {
+	k, halt := halting(t)
+	for i := range 300 {
+		for j := range 13 {
+			halt(fmt.Sprintf("team-payments-%03d", i), fmt.Sprintf("backend-web-config-%d", j))
+		}
+	}
+	for _, config := range k.Gate.Halted() {
+		k.Gate.ContentChanged(config, time.Now())
+	}
+	k.Gate.Deadline = 10 * time.Minute
+	k.Gate.RestoreExposure(gate.Exposure{
+		Workload: names.WorkloadRef{Kind: names.Deployment, Namespace: "zoo", Name: "web"}, Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "zoo", Name: "web"},
+		Content: "c", Until: time.Now().Add(10 * time.Minute),
+	}, time.Now())
+	if kept := k.Gate.KeptExposures(time.Now()); len(kept) != 1 {
+		t.Fatal(kept)
+	}
+	data := map[string]string{}
+	k.WriteTo(data, make(map[string]string))
+	if data[gate.ExposedEntry("zoo")] == "" {
+		t.Error("what the only first reader is exposed to is not written")
+	}
+}

@@ -297,25 +297,13 @@ func (k *Keeper) TakeIn(data map[string]string) (areUnreadNews bool) {
 }
 
 // WriteTo writes the halts into the data, notes their entries by their ids, and reports whether the data has changed. An entry
-// that cannot be read stays there until its config has a halt.
+// that cannot be read stays there until its config has a halt. What holds nothing now has the room that is left.
 func (k *Keeper) WriteTo(data, written map[string]string) (hasChanged bool) {
-	entries, room := make(map[string]string), haltsRoom
-	for _, records := range inTurns(k.Gate.Records()) {
-		text, err := json.Marshal(records)
-		name := gate.EntryOf(records[0].Config)
-		if room -= len(name) + len(text); room < 0 && areGone(records) {
-			break // as are those that follow
-		}
-		if err != nil || room < 0 {
-			k.Log.Error("no room for a halt in the ConfigMap, keeping it in memory only", "config", records[0].Config, "error", err)
-			break
-		}
-		entries[name] = string(text)
-		for i := range records {
-			written[records[i].ID] = name
-		}
-	}
-	k.addExposed(entries, room)
+	entries := make(map[string]string)
+	all := k.Gate.Records()
+	room := k.addHalts(entries, written, inTurns(all, false), haltsRoom)
+	room = k.addExposed(entries, room)
+	k.addHalts(entries, written, inTurns(all, true), room)
 	unread := gate.ReadEntries(data).Unread
 	for name := range data {
 		_, isWritten := entries[name]
@@ -332,8 +320,32 @@ func (k *Keeper) WriteTo(data, written map[string]string) (hasChanged bool) {
 	return hasChanged
 }
 
-// addExposed adds what workloads are exposed to that the next leader may not see, as far as there is room.
-func (k *Keeper) addExposed(entries map[string]string, room int) {
+// addHalts adds the halts of configs as far as there is room, and returns how much is left. It logs which one that holds restarts has
+// no room.
+func (k *Keeper) addHalts(entries, written map[string]string, halts [][]gate.HaltRecord, room int) (left int) {
+	for _, records := range halts {
+		text, err := json.Marshal(records)
+		name := gate.EntryOf(records[0].Config)
+		size := len(name) + len(text)
+		switch {
+		case err == nil && size <= room:
+		case areGone(records):
+			return room
+		default:
+			k.Log.Error("no room for a halt in the ConfigMap, keeping it in memory only", "config", records[0].Config, "error", err)
+			return room
+		}
+		room -= size
+		entries[name] = string(text)
+		for i := range records {
+			written[records[i].ID] = name
+		}
+	}
+	return room
+}
+
+// addExposed does so for what workloads are exposed to that the next leader may not see.
+func (k *Keeper) addExposed(entries map[string]string, room int) (left int) {
 	for namespace, all := range k.Gate.KeptExposures(time.Now()) {
 		text, err := gate.ExposedText(all)
 		name := gate.ExposedEntry(namespace)
@@ -344,26 +356,24 @@ func (k *Keeper) addExposed(entries map[string]string, room int) {
 		}
 		k.Log.Error("no room in the ConfigMap of halts for what workloads are exposed to", "namespace", namespace, "error", err)
 	}
+	return room
 }
 
 // haltsRoom is how many bytes of the ConfigMap the halts take at most. The API allows 1 MiB.
 const haltsRoom = 900 * 1024
 
-// inTurns orders halts so that the first ones of all namespaces come first, then the second ones, and so on:
-// no namespace can take the room of others. Those of contents that are all gone come last.
-func inTurns(halts [][]gate.HaltRecord) [][]gate.HaltRecord {
-	sorted := make([][]gate.HaltRecord, 0, len(halts))
-	for _, gone := range []bool{false, true} {
-		var turns fairqueue.RoundRobin[[]gate.HaltRecord]
-		for _, records := range halts {
-			_, rest, _ := strings.Cut(records[0].Config, "/")
-			if namespace, _, _ := strings.Cut(rest, "/"); areGone(records) == gone {
-				turns.Add(namespace, records)
-			}
+// inTurns returns the halts that hold nothing now, or the others, so that the first ones of all namespaces come first, then the
+// second ones, and so on: no namespace can take the room of others.
+func inTurns(halts [][]gate.HaltRecord, gone bool) (sorted [][]gate.HaltRecord) {
+	var turns fairqueue.RoundRobin[[]gate.HaltRecord]
+	for _, records := range halts {
+		_, rest, _ := strings.Cut(records[0].Config, "/")
+		if namespace, _, _ := strings.Cut(rest, "/"); areGone(records) == gone {
+			turns.Add(namespace, records)
 		}
-		for turns.Len() > 0 {
-			sorted = append(sorted, turns.Next())
-		}
+	}
+	for turns.Len() > 0 {
+		sorted = append(sorted, turns.Next())
 	}
 	return sorted
 }
