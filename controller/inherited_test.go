@@ -161,7 +161,7 @@ func TestARestartThatWasRefusedFirstIsHeldSinceTheHold(t *testing.T) {
 // requireWait requires how long the workloads of the namespace have waited at most.
 func (w *world) requireWait(t *testing.T, want time.Duration) {
 	t.Helper()
-	got := w.controller.restarter.Load(time.Now()).Waits["a"]
+	got := w.controller.restarter.Table.Load(time.Now()).Waits["a"]
 	if got > want || got < want-time.Second {
 		t.Errorf("the longest wait is %s, want %s", got, want)
 	}

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -138,9 +139,7 @@ func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Tim
 	if err != nil || !isOurs || began.Before(now.Add(-longest)) || began.After(now.Add(longest)) {
 		return time.Time{}, false
 	}
-	if began.After(now) {
-		began = now
-	}
+	began = earlier(began, now)
 	soaked := now.Sub(began) - policy.Soak
 	return began, soaked < 0 || !hasCompleted(w, soaked)
 }
@@ -550,19 +549,9 @@ func (r *Restart) latest(policy Policy) time.Time {
 	return r.progressed.Add(longest + policy.Deadline)
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
+func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
+func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
 
 // ExposedUntil returns until when the workload stays exposed if nobody sees it any more.
 func (r *Restart) ExposedUntil(policy Policy) time.Time {

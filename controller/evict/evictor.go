@@ -125,12 +125,8 @@ func (e *Evictor) hold(w *workload.Workload, why string, began time.Time) {
 // was forged; until then, new pods would seem to be older than the restart.
 func (e *Evictor) untilNext(w *workload.Workload, row *tracker.Eviction, now time.Time) time.Duration {
 	began, _ := w.Record.EvictedAt()
-	next := row.Seen.Add(workload.EvictionDelay)
-	for _, other := range []time.Time{row.NotBefore, began.Add(workload.EvictionDelay)} {
-		if other.After(next) {
-			next = other
-		}
-	}
+	times := []time.Time{row.Seen.Add(workload.EvictionDelay), row.NotBefore, began.Add(workload.EvictionDelay)}
+	next := slices.MaxFunc(times, time.Time.Compare)
 	return min(next.Sub(now), tracker.LongestWait)
 }
 

@@ -88,17 +88,13 @@ const severalBudgets = "more than one PodDisruptionBudget"
 
 // refused returns the error of an eviction, which is a refusalError if a PodDisruptionBudget is the reason.
 func refused(err error, pod *delivery.Evicted) error {
-	var status apierrors.APIStatus
-	if !errors.As(err, &status) {
-		return fmt.Errorf("evict pod %s: %w", pod.Name, err)
-	}
-	answer := status.Status()
 	if cause, isBudget := apierrors.StatusCause(err, disruptionBudgetCause); isBudget {
 		seconds, _ := apierrors.SuggestsClientDelay(err)
 		return &refusalError{pod, brief.Text(cause.Message), time.Duration(seconds) * time.Second}
 	}
-	if strings.Contains(answer.Message, severalBudgets) {
-		return &refusalError{pod, brief.Text(answer.Message), 0}
+	var status apierrors.APIStatus
+	if errors.As(err, &status) && strings.Contains(status.Status().Message, severalBudgets) {
+		return &refusalError{pod, brief.Text(status.Status().Message), 0}
 	}
 	return fmt.Errorf("evict pod %s: %w", pod.Name, err)
 }

@@ -13,7 +13,10 @@ func TestTheFirstReasonInOrderIsTheAnswer(t *testing.T) {
 	halt := &Halt{ID: "h1"}
 	fanOut := FanOut{names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}, 7}
 	everything := Case{
-		Hold: "a freeze", Halt: halt, Missing: "configmap/c does not exist", Wait: time.Minute, Closed: "its window", Opens: start.Add(time.Hour), AfterWave: true, Standing: Well,
+		Request: Request{
+			Hold: "a freeze", Missing: "configmap/c does not exist", Wait: time.Minute, Closed: "its window", Opens: start.Add(time.Hour), Standing: Well,
+		},
+		Halt: halt, AfterWave: true,
 		FanOuts:    []Tally{{FanOut: FanOut{Moment: 1}}, {FanOut: fanOut, InFlight: 1}},
 		TakesPlace: true, Places: 1, Taken: 1,
 	}
@@ -57,8 +60,8 @@ func TestReasonsAreListedInTheOrderInWhichAdmitAsks(t *testing.T) {
 // Windows, waves, slow starts and the limit are about pods that restart.
 func TestAWorkloadThatCannotRollWaitsForNoOtherWorkload(t *testing.T) {
 	c := Case{
-		CannotRoll: true, Closed: "its window", AfterWave: true, Standing: Unwell,
-		FanOuts: []Tally{{InFlight: 1}}, TakesPlace: true,
+		Request:   Request{CannotRoll: true, Closed: "its window", Standing: Unwell},
+		AfterWave: true, FanOuts: []Tally{{InFlight: 1}}, TakesPlace: true,
 	}
 	if answer := Admit(&c, start); !answer.MayBegin() {
 		t.Error("waits for", answer.Reason)
@@ -80,7 +83,7 @@ func TestAWorkloadThatCannotRollWaitsForNoOtherWorkload(t *testing.T) {
 }
 
 func TestAWindowThatNeverOpensHasNoTimeToAskAgain(t *testing.T) {
-	if answer := Admit(&Case{Closed: "its window"}, start); answer.Reason != Window || !answer.Until.IsZero() {
+	if answer := Admit(&Case{Request: Request{Closed: "its window"}}, start); answer.Reason != Window || !answer.Until.IsZero() {
 		t.Errorf("%+v", answer)
 	}
 }
@@ -115,7 +118,7 @@ func TestAFanOutStartsSlowly(t *testing.T) {
 		{"an unwell one in the end, though nothing is proven", Tally{}, Unwell, true},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			c := Case{Standing: test.standing, FanOuts: []Tally{test.tally}}
+			c := Case{Request: Request{Standing: test.standing}, FanOuts: []Tally{test.tally}}
 			if answer := Admit(&c, start); answer.MayBegin() != test.admits {
 				t.Errorf("may begin: %v", answer.MayBegin())
 			}
@@ -129,7 +132,7 @@ func TestAWorkloadThatLacksPodsYieldsUntilTheContentIsProvenOrItsTimeIsOver(t *t
 		yields time.Duration
 		admits bool
 	}{{0, 1, false}, {0, 0, true}, {1, 1, true}} {
-		c := Case{Standing: Lacking, YieldsUntil: start.Add(test.yields), FanOuts: []Tally{{Proven: test.proven}}}
+		c := Case{Request: Request{Standing: Lacking, YieldsUntil: start.Add(test.yields)}, FanOuts: []Tally{{Proven: test.proven}}}
 		if answer := Admit(&c, start); answer.MayBegin() != test.admits {
 			t.Errorf("%+v: %+v", test, answer)
 		}
@@ -141,7 +144,7 @@ func TestTheRoundsOfAFanOutDouble(t *testing.T) {
 	var rounds []int
 	tally := Tally{}
 	for range 6 {
-		for c := (Case{Standing: Well}); ; tally.InFlight++ {
+		for c := (Case{Request: Request{Standing: Well}}); ; tally.InFlight++ {
 			if c.FanOuts = []Tally{tally}; !Admit(&c, start).MayBegin() {
 				break
 			}

@@ -60,22 +60,6 @@ func (f *first) count(config names.ConfigRef, namespace string) int {
 	return 0
 }
 
-// drop expects nobody any more for a config.
-func (f *first) drop(config names.ConfigRef) {
-	if e := f.of[config]; e != nil {
-		for ref := range e.workloads {
-			f.forget(ref, config)
-		}
-	}
-	delete(f.of, config)
-}
-
-func (f *first) forget(ref names.WorkloadRef, config names.ConfigRef) {
-	if delete(f.by[ref], config); len(f.by[ref]) == 0 {
-		delete(f.by, ref)
-	}
-}
-
 // decided notes that it is known whether a restart of a workload is due, and returns the configs for which
 // nobody is expected any more.
 func (f *first) decided(ref names.WorkloadRef) (over []names.ConfigRef) {
@@ -92,12 +76,16 @@ func (f *first) decided(ref names.WorkloadRef) (over []names.ConfigRef) {
 // late expects nobody any more for the configs whose time is up, and returns these configs.
 func (f *first) late(now time.Time) (over []names.ConfigRef) {
 	for config, e := range f.of {
-		if now.After(e.until) {
-			over = append(over, config)
+		if !now.After(e.until) {
+			continue
 		}
-	}
-	for _, config := range over {
-		f.drop(config)
+		for ref := range e.workloads {
+			if delete(f.by[ref], config); len(f.by[ref]) == 0 {
+				delete(f.by, ref)
+			}
+		}
+		delete(f.of, config)
+		over = append(over, config)
 	}
 	return over
 }

@@ -7,25 +7,11 @@ import (
 
 // Case is a restart that is due, with everything that decides when it may begin.
 type Case struct {
-	// Hold is why people hold the restart, empty if they do not. Halt is the halt that concerns
-	// it, nil if there is none.
-	Hold string
+	Request
+	// Halt is the halt that concerns it, nil if there is none.
 	Halt *Halt
-	// Missing says what does not exist that the new pods need to start, empty if they can start.
-	Missing string
-	// Closed names the window that does not let it begin until Opens, or never if that is zero; empty if all are open.
-	Closed string
-	Opens  time.Time
-	// Wait is how long the budget of the workload makes it wait.
-	Wait time.Duration
-	// CannotRoll means that the pods do not restart by themselves, so nobody needs to wait.
-	CannotRoll bool
 	// AfterWave means that restarts of an earlier wave are not over.
 	AfterWave bool
-	// Standing is how the workload is before the restart.
-	Standing Standing
-	// YieldsUntil is until when it leaves the first turn in its fan-outs to others if it lacks pods; see [YieldTime].
-	YieldsUntil time.Time
 	// FanOuts are the gradual fan-outs that the restart is part of, without itself.
 	FanOuts []Tally
 	// TakesPlace means that the restart counts for the limit. Places are all places, Taken the
@@ -82,11 +68,9 @@ func (l *Ledger) Explain(r *Request, now time.Time) Answer {
 // caseOf returns what decides about a restart, which does not count yet. Neither does the workload.
 func (l *Ledger) caseOf(r *Request, m *Member) Case {
 	c := Case{
-		Hold: r.Hold, Halt: l.halts.find(r.Causes), Missing: r.Missing, Closed: r.Closed, Opens: r.Opens, Wait: r.Wait, CannotRoll: r.CannotRoll,
-		AfterWave: l.isAfterWave(r.Workload.Namespace, r.Wave),
-		Standing:  r.Standing, YieldsUntil: r.YieldsUntil,
+		Request: *r, Halt: l.halts.find(r.Causes), AfterWave: l.isAfterWave(r.Workload.Namespace, r.Wave),
 		TakesPlace: l.takesPlace(r) && !m.holdsPlace(),
-		Places:     l.places.limit, Taken: l.places.taken + l.places.called, Own: l.places.in[r.Workload.Namespace],
+		Places:     l.policy.Limit, Taken: l.places.taken, Own: l.places.in[r.Workload.Namespace],
 	}
 	for i := range r.Causes {
 		cause := &r.Causes[i]

@@ -2,6 +2,7 @@ package gate
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -91,7 +92,7 @@ func (l *Ledger) Fail(failure *Failure, id string, now time.Time) *Halt {
 	switch {
 	case h != nil:
 		h.isGone, h.isUnsure = failure.IsGone, false
-	case !l.makeRoom(failure.Config):
+	case !l.halts.makeRoom(failure.Config):
 		return l.halts.fullOf(failure.Config.Namespace)
 	default:
 		h = &Halt{Config: failure.Config, Keys: failure.Keys, Content: failure.Content, Key: failure.Key, Evidence: failure.Evidence}
@@ -238,21 +239,11 @@ func (l *Ledger) NoteContent(config names.ConfigRef, presence func(content strin
 // could fill the Events of others otherwise.
 func (h *Halt) IsReportedAgain() bool { return !IsGroup(h.Config) || h.ends <= 1 }
 
-// makeRoom reports whether a config may have another halt. It may forget others for that; see [Ledger.TakeForgotten].
-func (l *Ledger) makeRoom(config names.ConfigRef) bool {
-	if l.halts.isFull(config.Namespace) {
-		return false
-	}
-	forgotten, hasRoom := l.halts.makeRoom(config)
-	l.forgotten = append(l.forgotten, forgotten...)
-	return hasRoom
-}
-
 // TakeForgotten returns the halts that were forgotten since the last call because there were too many: their contents were gone, or
 // resumed.
 func (l *Ledger) TakeForgotten() []*Halt {
-	forgotten := l.forgotten
-	l.forgotten = nil
+	forgotten := l.halts.forgotten
+	l.halts.forgotten = nil
 	return forgotten
 }
 
@@ -353,13 +344,7 @@ func (l *Ledger) HaltsOf(config names.ConfigRef) []*Halt {
 }
 
 // Halted returns the configs that have halts.
-func (l *Ledger) Halted() []names.ConfigRef {
-	all := make([]names.ConfigRef, 0, len(l.halts.of))
-	for config := range l.halts.of {
-		all = append(all, config)
-	}
-	return all
-}
+func (l *Ledger) Halted() []names.ConfigRef { return slices.Collect(maps.Keys(l.halts.of)) }
 
 // Evidence names the pod and the container that showed a failure; empty if none did.
 type Evidence struct {

@@ -27,10 +27,11 @@ type halts struct {
 	of map[names.ConfigRef][]*Halt
 	// in holds the same halts by namespace, and full stands for the further ones of a namespace that has
 	// too many.
-	in     map[string]map[*Halt]struct{}
-	full   map[string]*Halt
-	active int
-	count  int // of all
+	in        map[string]map[*Halt]struct{}
+	full      map[string]*Halt
+	active    int
+	count     int     // of all
+	forgotten []*Halt // see [Ledger.TakeForgotten]
 }
 
 func newHalts() halts {
@@ -60,8 +61,11 @@ func (h *halts) remove(halt *Halt) {
 }
 
 // makeRoom reports whether a config may have another halt. If there are too many otherwise, it forgets the oldest whose contents are
-// gone, or else those that a person has resumed, and returns them.
-func (h *halts) makeRoom(config names.ConfigRef) (forgotten []*Halt, hasRoom bool) {
+// gone, or else those that a person has resumed.
+func (h *halts) makeRoom(config names.ConfigRef) bool {
+	if h.isFull(config.Namespace) {
+		return false
+	}
 	for {
 		var oldest *Halt
 		switch {
@@ -72,13 +76,13 @@ func (h *halts) makeRoom(config names.ConfigRef) (forgotten []*Halt, hasRoom boo
 		case h.count >= maxHaltsInAll:
 			oldest = h.oldestOfAll()
 		default:
-			return forgotten, true
+			return true
 		}
 		if oldest == nil {
-			return forgotten, false
+			return false
 		}
 		h.remove(oldest)
-		forgotten = append(forgotten, oldest)
+		h.forgotten = append(h.forgotten, oldest)
 	}
 }
 

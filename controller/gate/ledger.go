@@ -26,14 +26,20 @@ type Request struct {
 	Workload names.WorkloadRef
 	// ID tells the restarts of the workload apart, once they have begun; see [Ledger.Current].
 	ID string
-	// Hold, Missing, Closed, Opens, Wait, CannotRoll, Standing and YieldsUntil are those of the [Case].
-	Hold        string
-	Missing     string
-	Closed      string
-	Opens       time.Time
-	Wait        time.Duration
-	CannotRoll  bool
-	Standing    Standing
+	// Hold is why people hold the restart, empty if they do not.
+	Hold string
+	// Missing says what does not exist that the new pods need to start, empty if they can start.
+	Missing string
+	// Closed names the window that does not let it begin until Opens, or never if that is zero; empty if all are open.
+	Closed string
+	Opens  time.Time
+	// Wait is how long the budget of the workload makes it wait.
+	Wait time.Duration
+	// CannotRoll means that the pods do not restart by themselves, so nobody needs to wait.
+	CannotRoll bool
+	// Standing is how the workload is before the restart.
+	Standing Standing
+	// YieldsUntil is until when it leaves the first turn in its fan-outs to others if it lacks pods; see [YieldTime].
 	YieldsUntil time.Time
 	Wave        int16
 	Causes      []Cause
@@ -74,12 +80,11 @@ type Ledger struct {
 	places   places
 	waiting  map[Reason]int // how many restarts wait for each reason
 	// underWay is how many restarts have begun and are not over.
-	underWay  int
-	finished  []Progress
-	forgotten []*Halt              // see [Ledger.TakeForgotten]
-	unserved  counts.By[string]    // see [fanOut]
-	recent    *[]*fanOut           // see shared
-	begun     map[*Member]struct{} // those with a restart that has begun, or may have
+	underWay int
+	finished []Progress
+	unserved counts.By[string]    // see [fanOut]
+	recent   *[]*fanOut           // see shared
+	begun    map[*Member]struct{} // those with a restart that has begun, or may have
 }
 
 // New returns a ledger without restarts, and empties the given column, which it keeps what it knows in: it must be locked while a
@@ -98,7 +103,7 @@ func New(policy Policy, members rows.Column[Member], wake func(names.WorkloadRef
 		halts:    newHalts(),
 		first:    newFirst(),
 		waves:    make(map[string]*waves),
-		places:   newPlaces(policy.Limit),
+		places:   newPlaces(),
 		waiting:  make(map[Reason]int),
 		unserved: make(counts.By[string]),
 		begun:    make(map[*Member]struct{}),
@@ -302,9 +307,9 @@ func (l *Ledger) BeginFormer(r *Request, now time.Time) {
 	if m := l.members.Of(r.Workload); m != nil && m.holdsPlace() {
 		own--
 	}
-	hasPlaces := hasPlace(l.places.limit-own, own)
+	hasPlaces := hasPlace(l.policy.Limit-own, own)
 	l.Begin(r, now)
-	if m := l.members.Of(r.Workload); m != nil && m.current != nil && !hasPlaces {
+	if !hasPlaces {
 		l.FreePlace(r.Workload)
 	}
 }
@@ -560,24 +565,21 @@ func (l *Ledger) Resolve(ref names.WorkloadRef) {
 // workload to join a fan-out.
 func (l *Ledger) change(ref names.WorkloadRef, change func(*Member)) {
 	m := l.members.Of(ref)
-	isNew := m == nil
-	if isNew {
+	if m == nil {
 		m = &Member{}
 	}
-	before, hadBegun := m.fanOuts(), m.hasBegun()
+	before := m.fanOuts()
 	l.count(ref.Namespace, m, -1)
 	change(m)
 	l.count(ref.Namespace, m, +1)
-	switch hasBegun := m.hasBegun(); {
-	case hasBegun && !hadBegun:
+	if m.hasBegun() {
 		l.begun[m] = struct{}{}
-	case hadBegun && !hasBegun:
+	} else {
 		delete(l.begun, m)
 	}
-	switch isEmpty := m.isEmpty(); {
-	case isEmpty && !isNew:
+	if m.isEmpty() {
 		l.members.Set(ref, nil)
-	case !isEmpty && isNew:
+	} else {
 		l.members.Set(ref, m)
 	}
 	for _, f := range before {
@@ -596,7 +598,7 @@ func (l *Ledger) count(namespace string, m *Member, sign int) {
 		l.places.take(namespace, sign)
 	}
 	if m.isUnsettled() {
-		l.waveOf(namespace).add(m.wave, sign)
+		l.waveOf(namespace).of(m.wave).unsettled += sign
 	}
 	if m.isFollowed() {
 		l.underWay += sign
@@ -611,7 +613,7 @@ func (l *Ledger) count(namespace string, m *Member, sign int) {
 			}
 		}
 		if r.phase == called && r.reason() == Limit {
-			l.places.offer(namespace, sign)
+			l.places.take(namespace, sign)
 		}
 		if r.phase == waiting {
 			l.waiting[r.reason()] += sign

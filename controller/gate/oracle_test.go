@@ -13,12 +13,12 @@ import (
 // tallies are what the ledger counts while it goes, in a form that can be computed from its members as
 // well.
 type tallies struct {
-	Taken, Called int
-	UnderWay      int
-	In            map[string]int
-	FanOuts       map[FanOut]fanOutTally
-	Waves         map[string]map[int16]int
-	Waiting       map[Reason]int
+	Taken    int
+	UnderWay int
+	In       map[string]int
+	FanOuts  map[FanOut]fanOutTally
+	Waves    map[string]map[int16]int
+	Waiting  map[Reason]int
 }
 
 type fanOutTally struct {
@@ -35,7 +35,7 @@ type partTally struct {
 // kept returns the tallies that the ledger keeps.
 func (l *Ledger) kept() tallies {
 	t := tallies{
-		Taken: l.places.taken, Called: l.places.called, UnderWay: l.underWay, In: l.places.in,
+		Taken: l.places.taken, UnderWay: l.underWay, In: l.places.in,
 		FanOuts: map[FanOut]fanOutTally{}, Waves: map[string]map[int16]int{}, Waiting: map[Reason]int{},
 	}
 	for id, f := range l.fanOuts {
@@ -115,7 +115,7 @@ func (t *tallies) count(ref names.WorkloadRef, m *Member) {
 			t.Waiting[r.reason()]++
 		}
 		if r.phase == called && r.reason() == Limit {
-			t.Called++
+			t.Taken++
 			t.In[ref.Namespace]++
 		}
 	}
@@ -182,7 +182,7 @@ func (l *Ledger) problemOf(m *Member, r *restart) string {
 		tally := l.tally(f.id, r.workload.Namespace, f.keysOf(r.workload))
 		over = tally.admits(r.standing) && r.line.first() == r
 	case Limit:
-		over = hasPlace(l.places.limit-l.places.taken-l.places.called, l.places.in[r.workload.Namespace])
+		over = hasPlace(l.policy.Limit-l.places.taken, l.places.in[r.workload.Namespace])
 	case Wave:
 		over = !l.isAfterWave(r.workload.Namespace, m.wave)
 	case Halted:

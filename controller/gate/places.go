@@ -3,27 +3,20 @@ package gate
 import "kubernetes-deployment-restart-controller/internal/counts"
 
 // places counts the restarts that are under way, by namespace, and lets those wait in turn for whom no
-// place is free.
+// place is free. One that waited for a place and should ask again counts, too.
 type places struct {
-	limit  int
-	taken  int
-	called int               // restarts that waited for a place and should ask again
-	in     counts.By[string] // places that are taken or were offered
-	lines  map[string]*line
-	turns  []string // the namespaces with lines
+	taken int
+	in    counts.By[string] // those that are taken, by namespace
+	lines map[string]*line
+	turns []string // the namespaces with lines
 }
 
-func newPlaces(limit int) places {
-	return places{limit: limit, in: make(counts.By[string]), lines: make(map[string]*line)}
+func newPlaces() places {
+	return places{in: make(counts.By[string]), lines: make(map[string]*line)}
 }
 
 func (p *places) take(namespace string, sign int) {
 	p.taken += sign
-	p.in.Add(namespace, sign)
-}
-
-func (p *places) offer(namespace string, sign int) {
-	p.called += sign
 	p.in.Add(namespace, sign)
 }
 
@@ -38,9 +31,9 @@ func (p *places) lineOf(namespace string) *line {
 // callPlaces calls one restart for each free place, in turns by namespace.
 func (l *Ledger) callPlaces() {
 	p := &l.places
-	for skipped := 0; skipped < len(p.turns) && p.taken+p.called < p.limit; {
+	for skipped := 0; skipped < len(p.turns) && p.taken < l.policy.Limit; {
 		namespace := p.turns[0]
-		if !hasPlace(p.limit-p.taken-p.called, p.in[namespace]) {
+		if !hasPlace(l.policy.Limit-p.taken, p.in[namespace]) {
 			p.turns = append(p.turns[1:], namespace)
 			skipped++
 			continue

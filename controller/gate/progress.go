@@ -2,6 +2,7 @@ package gate
 
 import (
 	"iter"
+	"maps"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -37,20 +38,16 @@ func (f *fanOut) progress() Progress {
 }
 
 // Progress returns how far all fan-outs have come that are not over, in no particular order.
-func (l *Ledger) Progress() iter.Seq[Progress] {
-	return func(yield func(Progress) bool) {
-		for _, f := range l.fanOuts {
-			if !yield(f.progress()) {
-				return
-			}
-		}
-	}
-}
+func (l *Ledger) Progress() iter.Seq[Progress] { return progressOf(maps.Values(l.fanOuts)) }
 
 // ProgressOf does so for the fan-outs of one config.
 func (l *Ledger) ProgressOf(config names.ConfigRef) iter.Seq[Progress] {
+	return progressOf(maps.Keys(l.byConfig[config]))
+}
+
+func progressOf(all iter.Seq[*fanOut]) iter.Seq[Progress] {
 	return func(yield func(Progress) bool) {
-		for f := range l.byConfig[config] {
+		for f := range all {
 			if !yield(f.progress()) {
 				return
 			}

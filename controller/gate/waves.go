@@ -33,8 +33,6 @@ func (w *waves) of(number int16) *wave {
 	return w.all[i]
 }
 
-func (w *waves) add(number int16, sign int) { w.of(number).unsettled += sign }
-
 // first returns the earliest wave that is not over, nil if there is none.
 func (w *waves) first() *wave {
 	for i, wave := range w.all {

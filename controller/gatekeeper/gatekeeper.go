@@ -87,7 +87,7 @@ type Gatekeeper struct {
 
 // New returns a gatekeeper that knows of no restarts; see [Gatekeeper.Reset].
 func New(options Options) *Gatekeeper {
-	g := &Gatekeeper{Options: options, Mu: options.Members, UsesWaves: make(map[string]struct{}), whyOver: make(map[names.ConfigRef]string)}
+	g := &Gatekeeper{Options: options, Mu: options.Members}
 	g.Reset()
 	return g
 }
@@ -101,23 +101,20 @@ func (g *Gatekeeper) Reset() {
 	g.Began = time.Now()
 	g.everything, g.hasTried, g.knowsHalts, g.hasReadHalts = "", false, false, false
 	g.unread, g.unreadSince = nil, time.Time{}
-	g.exposed = make(exposedTo)
+	g.exposed, g.UsesWaves, g.whyOver = make(exposedTo), make(map[string]struct{}), make(map[names.ConfigRef]string)
 	for ref := range g.Exposures.All() {
 		g.Exposures.Set(ref, nil)
 	}
-	clear(g.UsesWaves)
-	clear(g.whyOver)
 }
 
 // Ask asks whether a restart may begin.
 func (g *Gatekeeper) Ask(r *gate.Request, now time.Time) gate.Answer {
 	g.exposeOthers(r, now)
 	answer, uncounted := g.askOnce(r, now)
-	if !uncounted {
-		return answer
+	if uncounted {
+		g.countRunning(answer.FanOut)
+		answer, _ = g.askOnce(r, now)
 	}
-	g.countRunning(answer.FanOut)
-	answer, _ = g.askOnce(r, now)
 	return answer
 }
 

@@ -190,16 +190,11 @@ func (g *Gatekeeper) ContentChanged(config names.ConfigRef, now time.Time) {
 	}
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	ended, begun := g.Ledger.NoteContent(config, func(content string) gate.Presence { return presence[content] })
-	g.haltAgain(begun)
 	var broken []names.WorkloadRef
-	for _, h := range ended {
-		g.over(h, why)
+	for _, h := range g.noteContent(config, func(content string) gate.Presence { return presence[content] }, why) {
 		broken = append(broken, g.readersAmong(h.Failed, config)...)
 	}
-	if len(broken) > 0 {
-		g.Ledger.GoFirst(config, broken, now.Add(firstPatience))
-	}
+	g.Ledger.GoFirst(config, broken, now.Add(firstPatience))
 }
 
 // presenceOf returns which of the halted contents a config does not have. The others are present.
@@ -280,17 +275,13 @@ func (g *Gatekeeper) copyChanged(config, group names.ConfigRef) {
 func (g *Gatekeeper) noteGroup(group names.ConfigRef, presence func(content string) gate.Presence) {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	ended, begun := g.Ledger.NoteContent(group, presence)
-	g.haltAgain(begun)
-	for _, h := range ended {
-		if h.IsReportedAgain() {
-			g.over(h, "no copy has the content any more")
-		}
-	}
+	g.noteContent(group, presence, "no copy has the content any more")
 }
 
-// haltAgain reports that halts hold again. It must be called with the lock held.
-func (g *Gatekeeper) haltAgain(begun []*gate.Halt) {
+// noteContent takes in which contents a config or a group has, reports which halts end because of that, and why, and which hold
+// again, and returns those that end. It must be called with the lock held.
+func (g *Gatekeeper) noteContent(config names.ConfigRef, presence func(content string) gate.Presence, why string) (ended []*gate.Halt) {
+	ended, begun := g.Ledger.NoteContent(config, presence)
 	for _, h := range begun {
 		if !h.IsReportedAgain() {
 			continue
@@ -300,6 +291,12 @@ func (g *Gatekeeper) haltAgain(begun []*gate.Halt) {
 		g.Notices.Note(on, corev1.EventTypeWarning, events.Halted, fmt.Sprintf("halted%s again: the content is back with which %s failed; revert the change, or resume with: %s",
 			where, wording.BrokenBy(h), gate.ResumeCommand(h.Config, h.ID)))
 	}
+	for _, h := range ended {
+		if h.IsReportedAgain() {
+			g.over(h, why)
+		}
+	}
+	return ended
 }
 
 // Recovered ends the halts of configs because a workload that failed runs with them after all, and reports whether there was one. What

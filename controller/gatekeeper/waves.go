@@ -39,9 +39,6 @@ func (g *Gatekeeper) FindWaves() {
 }
 
 func (g *Gatekeeper) trackWaves(namespaces map[string]struct{}) {
-	if len(namespaces) == 0 {
-		return
-	}
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
 	maps.Copy(g.UsesWaves, namespaces)

@@ -149,17 +149,6 @@ func (r *Restarter) holdsConfigs(workload names.WorkloadRef) bool {
 	})
 }
 
-// Load is what waits for the restarter.
-type Load struct {
-	Queued, Slow int // workloads
-	tracker.Load
-}
-
-// Load returns what waits at the given time, which must be the present.
-func (r *Restarter) Load(now time.Time) Load {
-	return Load{Queued: r.Queue.Len(), Slow: r.Queue.Slow(), Load: r.Table.Load(now)}
-}
-
 // Run works on the queue until the context ends, or until a failure ends it (see
 // [controller.Options.ExitOnError]), which it returns. It calls worked after each workload.
 func (r *Restarter) Run(ctx context.Context, worked func(names.WorkloadRef)) error {

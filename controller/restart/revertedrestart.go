@@ -1,6 +1,7 @@
 package restart
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -28,10 +29,7 @@ func (r *Restarter) reportRevert(w *workload.Workload, outcome decide.Outcome) {
 	if !r.Table.NoteRevert(w.Ref, revert) || r.DryRun {
 		return
 	}
-	manager := revert.By
-	if manager == "" {
-		manager = unknownManager
-	}
+	manager := cmp.Or(revert.By, unknownManager)
 	r.Metrics.Reverted.Inc(manager)
 	r.Log.Warn("a restart was reverted", "workload", w.Ref, "restart", revert.Restart, "last_writer", manager, "outcome", outcome)
 	r.Events.Event(kinds.ObjectReference(w), corev1.EventTypeWarning, events.Reverted, describeRevert(w, outcome))

@@ -62,7 +62,7 @@ func (b *Board) Collect(samples chan<- prometheus.Metric) {
 		gauge(staleDesc, s.Value, s.Label)
 	}
 	now := time.Now()
-	load := b.Restarter.Load(now)
+	load := b.Table.Load(now)
 	b.Staleness.AddForgotten(load.Waits, now)
 	for _, s := range longestWaits(load.Waits) {
 		gauge(longestWaitDesc, s.Value, s.Label)
@@ -71,8 +71,8 @@ func (b *Board) Collect(samples chan<- prometheus.Metric) {
 	for _, s := range slowed {
 		gauge(slowedDesc, s.Value, s.Label)
 	}
-	gauge(queueDepthDesc, float64(load.Queued))
-	gauge(slowDesc, float64(load.Slow))
+	gauge(queueDepthDesc, float64(b.Restarter.Queue.Len()))
+	gauge(slowDesc, float64(b.Restarter.Queue.Slow()))
 	gauge(leftAloneDesc, float64(b.Quarantine.Len()))
 	gauge(lackingDesc, float64(b.Absences.Of.Size()))
 	gauge(unusableDesc, float64(b.Mistakes.In("").Total))

@@ -160,20 +160,14 @@ func (b *Backlogs) Of(ref names.WorkloadRef) *Backlog { return b.table.Of(ref).B
 
 // change changes what a workload waits for from now on.
 func (b *Backlogs) change(ref names.WorkloadRef, change func(*Backlog)) {
-	b.table.Update(ref, func(row *Row) {
-		next := copied(row.Backlog)
-		change(next)
-		row.Backlog = next
-	})
+	b.table.Update(ref, func(row *Row) { row.Backlog = changed(row.Backlog, change) })
 }
 
 // changeKnown does so if it waits for something already.
 func (b *Backlogs) changeKnown(ref names.WorkloadRef, change func(*Backlog)) {
 	b.table.UpdateKnown(ref, func(row *Row) {
 		if row.Backlog != nil {
-			next := copied(row.Backlog)
-			change(next)
-			row.Backlog = next
+			row.Backlog = changed(row.Backlog, change)
 		}
 	})
 }

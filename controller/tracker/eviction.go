@@ -26,19 +26,17 @@ type Eviction struct {
 	Looks     int
 	Refusals  int
 	Reported  time.Time // when an Event has last reported a refusal since the last eviction
-	ownRestart
+	// Asked is the .spec.restartAt that this process has set, zero if it has set none, and Restored whether an Event has reported that
+	// somebody removed it. Stood is since when nothing but the workload's own controller keeps the next pod waiting; zero if something
+	// does.
+	Asked    time.Time
+	Restored bool
+	Stood    time.Time
 }
 
 // IsOf reports whether this is the last restart of a workload. There may be none.
 func (e *Eviction) IsOf(w *workload.Workload) bool {
 	return e != nil && e.Of == w.Record.Evict && e.UID == w.UID
-}
-
-// ownRestart is what the evictor knows of such a restart.
-type ownRestart struct {
-	Asked    time.Time // the .spec.restartAt that this process has set, zero if it has set none
-	Restored bool      // whether an Event has reported that somebody removed it
-	Stood    time.Time // since when nothing but the workload's own controller keeps the next pod waiting; zero if something does
 }
 
 // EvictionWait is what the next eviction waits for; the zero value for nothing.

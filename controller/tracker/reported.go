@@ -27,7 +27,10 @@ type Reported struct {
 	problems [problemKinds]string
 	reverted *record.Revert    // nil if none was
 	dryRun   *record.Checksums // what a dry run would have recorded, nil if it would have done nothing
-	rewrites rewrites          // of a record that another client undid
+	// rewrites count how often in a row the record of a workload was written again because another client undid it. isSpacingTold
+	// means that an Event has reported that the writes are spaced out.
+	rewrites      policy.Budget
+	isSpacingTold bool
 }
 
 // report changes what was reported of a workload. If it adds nothing, there is nothing to do for a workload without reports.
@@ -40,10 +43,7 @@ func (t *Table) report(ref names.WorkloadRef, adds bool, change func(*Reported))
 		if row.Reported == nil && !adds {
 			return
 		}
-		next := copied(row.Reported)
-		if change(next); *next != (Reported{}) {
-			row.Reported = next
-		} else {
+		if row.Reported = changed(row.Reported, change); *row.Reported == (Reported{}) {
 			row.Reported = nil
 		}
 	})
@@ -81,19 +81,12 @@ func (t *Table) ForgetDryRun(ref names.WorkloadRef) {
 	t.report(ref, false, func(r *Reported) { r.dryRun = nil })
 }
 
-// rewrites count how often in a row the record of a workload was written again because another
-// client undid it. reported is whether an Event has reported that the writes are spaced out.
-type rewrites struct {
-	spent    policy.Budget
-	reported bool
-}
-
 // SpaceRewrites returns how long the record of a workload has to wait that another client undid, and whether this is the
 // first wait in a row.
 func (t *Table) SpaceRewrites(ref names.WorkloadRef, spacing policy.Spacing, now time.Time) (wait time.Duration, news bool) {
 	t.report(ref, true, func(r *Reported) {
-		if wait = r.rewrites.spent.Wait(spacing, now); wait != 0 {
-			news, r.rewrites.reported = !r.rewrites.reported, true
+		if wait = r.rewrites.Wait(spacing, now); wait != 0 {
+			news, r.isSpacingTold = !r.isSpacingTold, true
 		}
 	})
 	return wait, news
@@ -102,7 +95,7 @@ func (t *Table) SpaceRewrites(ref names.WorkloadRef, spacing policy.Spacing, now
 // NoteRewritten notes that the record of a workload was written again.
 func (t *Table) NoteRewritten(ref names.WorkloadRef, spacing policy.Spacing, now time.Time) {
 	t.report(ref, true, func(r *Reported) {
-		spent := r.rewrites.spent.Spend(spacing, now)
-		r.rewrites = rewrites{spent, r.rewrites.reported && spent.Restarts > 1}
+		r.rewrites = r.rewrites.Spend(spacing, now)
+		r.isSpacingTold = r.isSpacingTold && r.rewrites.Restarts > 1
 	})
 }

@@ -35,12 +35,13 @@ func (r *Row) ForgetWork() {
 	*r = Row{Changes: r.Changes, member: r.member, Exposed: r.Exposed, Rolling: r.Rolling, Unmended: r.Unmended, Eviction: r.Eviction}
 }
 
-// copied returns a copy of what a row points to, which may be changed. It is the zero value if that is nil.
-func copied[T any](of *T) *T {
+// changed returns a changed copy of what a row points to, of the zero value if that is nil.
+func changed[T any](of *T, change func(*T)) *T {
 	next := new(T)
 	if of != nil {
 		*next = *of
 	}
+	change(next)
 	return next
 }
 

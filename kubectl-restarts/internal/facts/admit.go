@@ -17,9 +17,9 @@ import (
 func (w *Workload) Admit(configs []*content.Config, everything string, halt *gate.Halt, lacks string, now time.Time) gate.Answer {
 	wishes := w.Wishes(configs, everything)
 	closed, opens := wishes.Closed(func(window policy.Wish) (bool, time.Time, error) { return Closed(window, now) })
-	return gate.Admit(&gate.Case{
-		Hold: cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true)), Halt: halt, Missing: lacks, CannotRoll: w.CannotRoll(), Closed: closed, Opens: opens,
-	}, now)
+	hold := cmp.Or(w.Hold.Prevents(), wishes.Held(), w.MethodHold(true))
+	request := gate.Request{Hold: hold, Missing: lacks, CannotRoll: w.CannotRoll(), Closed: closed, Opens: opens}
+	return gate.Admit(&gate.Case{Request: request, Halt: halt}, now)
 }
 
 // Wishes returns what people ask of a restart of the workload for the configs.
