@@ -33,11 +33,11 @@ func TestOnlyWorkloadsThatRestartedForARotationRunWithIt(t *testing.T) {
 	c.ObserveMount(catalogtest.MountIn("a", "v2"), objecttest.NoonPlus(100))
 	rotated := newSpread(c.Config(classDB), c.Sequence(), catalogtest.TestKey, new(content.WholeChecksums))
 	w := *c.Workload(objecttest.DeploymentRef("web"))
-	if rotated.hasReached(&w) {
+	if _, has := rotated.hasReached(&w); has {
 		t.Error("it counts before its restart")
 	}
 	w.Record.RestartedFor, w.Record.Written = []record.Restarted{{Config: classDB}}, objecttest.NoonPlus(101)
-	if !rotated.hasReached(&w) {
+	if _, has := rotated.hasReached(&w); !has {
 		t.Error("it does not count after its restart")
 	}
 	if c.MissedEdit(&w, classDB) {

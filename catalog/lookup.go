@@ -109,6 +109,18 @@ func (l *Lookup) EditedSince(ref names.ConfigRef, keys []string, moment names.Se
 		slices.ContainsFunc(config.Edits, func(edit annotation.Edit) bool { return edit.Seen > moment && content.IsAmong(edit, keys) })
 }
 
+// IsBackSince reports whether a config was only gone for a while after a moment, as far as keys are concerned: it has appeared again
+// since, but none of them was edited otherwise, and no container of the workload could start without it. Whether the content is the
+// same is not compared.
+func (l *Lookup) IsBackSince(w *workload.Workload, ref names.ConfigRef, keys []string, moment names.Sequence) bool {
+	config := l.Config(ref)
+	return config != nil && config.Appeared > moment &&
+		!slices.ContainsFunc(config.Edits, func(edit annotation.Edit) bool {
+			return edit.Seen > moment && !edit.Creation && content.IsAmong(edit, keys)
+		}) &&
+		!slices.ContainsFunc(w.ReferencesTo(ref), func(r template.Reference) bool { return r.Optional })
+}
+
 // ShowedEditTo reports whether a watch showed an edit of a config after a moment that the pod template of a workload lets it see.
 func (l *Lookup) ShowedEditTo(w *workload.Workload, ref names.ConfigRef, moment names.Sequence) bool {
 	config := l.Config(ref)

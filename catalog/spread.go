@@ -20,7 +20,7 @@ import (
 // content and lack pods have failed.
 //
 // It costs about as much as a decision about each workload that references the config.
-func (l *Lookup) Running(config names.ConfigRef, moment names.Sequence) (running, failed []names.WorkloadRef) {
+func (l *Lookup) Running(config names.ConfigRef, moment names.Sequence) (running []Runner, failed []names.WorkloadRef) {
 	l.mu.RLock()
 	present, key, readers := l.present(config), l.key, l.readersOf(config)
 	l.mu.RUnlock()
@@ -30,15 +30,25 @@ func (l *Lookup) Running(config names.ConfigRef, moment names.Sequence) (running
 	edited := newSpread(present, moment, key, &l.wholes)
 	for _, w := range readers {
 		hasFailed := !w.IsProof() && w.LacksPods() && w.Record.Trusted && edited.isRestarted(w)
-		switch {
-		case !w.IsProof() && !hasFailed, w.Ignores(present), !edited.hasReached(w):
+		if !w.IsProof() && !hasFailed || w.Ignores(present) {
+			continue
+		}
+		switch selected, hasReached := edited.hasReached(w); {
+		case !hasReached:
 		case hasFailed:
 			failed = append(failed, w.Ref)
 		default:
-			running = append(running, w.Ref)
+			running = append(running, Runner{w.Ref, edited.keysIn(selected)})
 		}
 	}
 	return running, failed
+}
+
+// Runner is a workload that runs with the present content of a config. Keys are those of the keys edited at a moment that it sees,
+// sorted; nil if they are not known, or too many to name.
+type Runner struct {
+	Workload names.WorkloadRef
+	Keys     []string
 }
 
 // spread is what the edits of one moment made of a config, on its way to the workloads that
@@ -52,6 +62,7 @@ type spread struct {
 	edits  []annotation.Edit
 	last   time.Time
 	wholes *content.WholeChecksums
+	keys   []string // those that the workload sees that was asked about last, as most others do
 }
 
 func newSpread(config *content.Config, moment names.Sequence, key content.ChecksumKey, wholes *content.WholeChecksums) *spread {
@@ -78,18 +89,19 @@ func (s *spread) add(edit annotation.Edit) {
 	}
 }
 
-// hasReached reports whether a workload takes part, and has the present content by its record.
-func (s *spread) hasReached(w *workload.Workload) bool {
+// hasReached reports whether a workload takes part, and has the present content by its record, and which selections it
+// sees of the config, few, however many containers there are.
+func (s *spread) hasReached(w *workload.Workload) (selected []template.Selection, has bool) {
 	ref := s.config.Ref
 	if ref.Kind.IsPerPod() {
-		return s.isRestarted(w)
+		return nil, s.isRestarted(w)
 	}
 	recorded, found := w.Record.Checksums[ref]
 	if !found || ref.Kind.IsSecret() && (s.key.IsZero() || !w.Record.IsReadableWith(s.key)) {
-		return false
+		return nil, false
 	}
-	selected := content.Selections(template.ReferencesTo(w.References, ref)) // few, however many containers there are
-	return s.concerns(w, selected) && recorded == s.wholes.Checksum(s.config, selected, s.key)
+	selected = content.Selections(template.ReferencesTo(w.References, ref))
+	return selected, s.concerns(w, selected) && recorded == s.wholes.Checksum(s.config, selected, s.key)
 }
 
 func (s *spread) concerns(w *workload.Workload, selected []template.Selection) bool {
@@ -97,6 +109,28 @@ func (s *spread) concerns(w *workload.Workload, selected []template.Selection) b
 		return s.isRestarted(w)
 	}
 	return slices.ContainsFunc(s.edits, func(edit annotation.Edit) bool { return s.config.IsSeen(edit, selected) })
+}
+
+// keysIn returns the edited keys in the selections of a workload; see [Runner].
+func (s *spread) keysIn(selected []template.Selection) []string {
+	if s.moment == 0 {
+		return nil
+	}
+	var room [names.MaxNamed]string
+	keys := room[:0]
+	for _, edit := range s.edits {
+		switch {
+		case !s.config.IsSeen(edit, selected) || slices.Contains(keys, edit.Key):
+		case edit.Key == "" || len(keys) == names.MaxNamed:
+			return nil
+		default:
+			keys = append(keys, edit.Key)
+		}
+	}
+	if slices.Sort(keys); !slices.Equal(keys, s.keys) {
+		s.keys = slices.Clone(keys)
+	}
+	return s.keys
 }
 
 // isRestarted reports whether the workload restarted for the config after the last of the edits.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -120,4 +121,35 @@ func (w *world) carryOut(t *testing.T, patch *http.Request) {
 // lostAnswer is what comes instead of an answer.
 func lostAnswer(code int) (int, any) {
 	return code, metav1.Status{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}, Status: metav1.StatusFailure, Code: int32(code), Message: "lost"} //nolint:gosec // an HTTP code
+}
+
+// The config is deleted while the first reader restarts, and comes back with the same content after the deadline.
+func TestAHaltEndsWhenTheWorkloadRunsAfterItsConfigCameBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		time.Sleep(time.Minute)
+		w.edited("a/c", "2")
+		settle(w)
+		first := w.restarted()[0]
+		time.Sleep(5 * time.Second)
+		w.removeConfig("a/c")
+		settle(w)
+		time.Sleep(11 * time.Minute)
+		w.fails(t, first) // it cannot start without the config
+		settle(w)
+		time.Sleep(time.Minute)
+		w.createConfig("a/c", "2")
+		settle(w)
+		w.controller.halts.EndHalts()
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 {
+			t.Fatalf("%d halts hold", len(halts))
+		}
+		w.delivers(t, first)
+		w.delivers(t, first)
+		settle(w)
+		w.controller.halts.EndHalts()
+		if halts := w.controller.gate.ActiveHalts(); len(halts) > 0 || len(w.restarted()) != 2 {
+			t.Errorf("%s runs with the content, and %d halts are left; %q restarted", first, len(halts), w.restarted())
+		}
+	})
 }

@@ -389,3 +389,38 @@ func (r *readers) requireGoodEnd() {
 		}
 	}
 }
+
+// The restart of r1 has given up its slot, because no pod could be evicted. While its first eviction is under way after all, another
+// restart becomes possible.
+func TestNoOtherRestartBeginsWhileAnEvictionInTurnIsUnderWay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newReadersIn(t, settings["evictions"], false)
+		r.set("a/r4", annotation.HoldAnnotation, "an incident")
+		r.pass(time.Minute)
+		r.refusesEvictions = true
+		r.brought = "bad"
+		r.edited("a/c", "bad")
+		settle(r.world)
+		r.pass(65 * time.Minute)
+		if len(r.broken) > 0 || len(r.evicted) > 0 {
+			t.Fatalf("too early: %v, %v", r.broken, r.evicted)
+		}
+		r.refusesEvictions = false
+		isReleased := false
+		r.world.answer = func(request *http.Request) (int, any) {
+			if strings.HasSuffix(request.URL.Path, "/eviction") && !isReleased {
+				isReleased = true
+				r.set("a/r4", annotation.HoldAnnotation, "")
+				settle(r.world)
+			}
+			return r.answered(request)
+		}
+		r.pass(5 * time.Minute)
+		if !isReleased || len(r.evicted) == 0 {
+			t.Fatalf("released: %t, evicted %q", isReleased, r.evicted)
+		}
+		if content, names := r.mostBroken(); len(names) > 0 {
+			t.Errorf("%q has broken %q", content, names)
+		}
+	})
+}

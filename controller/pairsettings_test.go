@@ -120,6 +120,7 @@ func (s *scene) isExcused() bool {
 	return isHidden && isLong || // of what nothing shows, it waits until the deadline
 		s.hangs && s.second.leads && s.after+s.pause > 11*time.Minute || // a new leader does not look for restarts that are older than that
 		s.hangs && loses && leads || // at the deadline, who leads has not seen the content that is gone
+		s.after == 0 && s.first.skips && s.second.isOfAnother || // whose restart brings what the record has already
 		s.isGroup && isHidden && leads || // for whom a fan-out of copies begins anew
 		s.failures > 0 && (loses || leads) // failures that were too few for a halt are known to one leader, and as long as the content
 }

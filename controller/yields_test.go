@@ -59,3 +59,61 @@ func TestThatAWorkloadLeavesTheFirstTurnToOthersIsNoReasonToMarkIt(t *testing.T)
 		}
 	})
 }
+
+// All wait for the approval of a person.
+func TestAWorkloadThatLacksAPodYieldsAfterAHold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var names []string
+		for i := range 5 {
+			names = append(names, fmt.Sprintf("a/well-%d", i))
+		}
+		w := gradual(t, names...)
+		w.runs("a/lacks", nil, "c")
+		settle(w)
+		w.changed("a/lacks", func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 })
+		settle(w)
+		w.edited("a/c", "2")
+		w.annotate("a/c", annotation.HoldAnnotation, "waits for approval")
+		w.show("configmaps", w.configMaps["a/c"])
+		settle(w)
+		if restarted := w.restarted(); len(restarted) > 0 {
+			t.Fatalf("%q restarted while it is held", restarted)
+		}
+		time.Sleep(time.Hour)
+		settle(w)
+		w.annotate("a/c", "none", "")
+		w.show("configmaps", w.configMaps["a/c"])
+		settle(w)
+		if restarted := w.restarted(); len(restarted) != 1 || restarted[0] == "a/lacks" {
+			t.Errorf("%q restarted first", restarted)
+		}
+	})
+}
+
+// The window of all opens at night.
+func TestAWorkloadThatLacksAPodYieldsWhenItsWindowOpens(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		nightly := map[string]string{annotation.WindowAnnotation: "0 22 * * * 6h"}
+		w := gradual(t)
+		time.Sleep(12 * time.Hour)
+		w.runs("a/lacks", nightly, "c")
+		for i := range 5 {
+			w.runs(fmt.Sprintf("a/well-%d", i), nightly, "c")
+		}
+		settle(w)
+		w.changed("a/lacks", func(d *appsv1.Deployment) { d.Status.AvailableReplicas = 2 })
+		settle(w)
+		w.edited("a/c", "2")
+		settle(w)
+		if restarted := w.restarted(); len(restarted) > 0 {
+			t.Fatalf("%q restarted outside of the window", restarted)
+		}
+		for len(w.restarted()) == 0 {
+			time.Sleep(10 * time.Second)
+			settle(w)
+		}
+		if restarted := w.restarted(); len(restarted) != 1 || restarted[0] == "a/lacks" {
+			t.Errorf("%q restarted first", restarted)
+		}
+	})
+}

@@ -242,3 +242,14 @@ func TestTheHealthyPathCountsNoPods(t *testing.T) {
 		t.Error("it needs another list")
 	}
 }
+
+// Two of three pods ran, and the third one cannot be created, for a quota or because a StatefulSet waits for another one. Now one
+// of the two that exist does not run with the content.
+func TestAPodThatDoesNotExistIsNotTheOneThatIsDown(t *testing.T) {
+	s := lacking(1, rollout(3, 0, 2, 2))
+	s.workload.Rollout = rollout(3, 1, 1, 1)
+	s.look(2)
+	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	s.require(t, 31.5, delivery.Rolling, "")
+	s.require(t, 640, delivery.Failed, "")
+}

@@ -441,7 +441,7 @@ func (r *Restart) mayRun(w *workload.Workload, seen Sight, missing string) bool 
 func (r *Restart) lookAtPartial(w *workload.Workload, seen Sight, missing, stuck string) Judgement {
 	down := seen.Down
 	if !r.HasOthers { // otherwise it is not known which of those that run are earlier ones
-		down += earlierDown(w, seen)
+		down += earlierDown(w, seen) + absent(w)
 	}
 	switch {
 	case w.Rollout.MayRun(r.before(w)) && r.haveRun(w, seen): // an earlier pod cannot go
@@ -481,6 +481,14 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 // earlierDown returns how many pods of an earlier template do not run: all but those that are available and not ready by the restart.
 func earlierDown(w *workload.Workload, seen Sight) int32 {
 	return max(0, w.Rollout.Outdated-max(0, w.Rollout.Available-seen.Ready))
+}
+
+// absent returns how many pods do not exist, such as for lack of quota, as far as the status shows that.
+func absent(w *workload.Workload) int32 {
+	if w.Rollout.ByPods {
+		return 0
+	}
+	return max(0, w.Rollout.Wanted-w.Rollout.Updated-w.Rollout.Outdated)
 }
 
 // askAgain reads the pods again after twice the time without progress.

@@ -187,8 +187,13 @@ func (e *Evictor) evictInTurn(ctx context.Context, w *workload.Workload, pod *de
 	decision, now := e.Deliveries.RestartedFor(w), time.Now()
 	request := e.Gate.Request(w, &decision, 0, gate.Well, now)
 	request.Closed = "" // the window was open when the restart began
-	if e.Gate.Explain(request, now).MayBegin() {
-		return e.evict(ctx, w, pod)
+	if e.Gate.Explain(request, now).MayBegin() && e.Gate.Ask(request, now).MayBegin() {
+		err := e.evict(ctx, w, pod)
+		if e.Gate.IsBeginning(w.Ref) { // no pod was evicted, and another restart may be due
+			e.Gate.Settle(w.Ref)
+			e.Gate.Wake(w.Ref)
+		}
+		return err
 	}
 	e.wait(w, tracker.EvictionWait{Reason: tracker.WaitsForPods, Text: "other restarts come first, because it could not evict a pod for long", Since: now})
 	e.Queue.AddAfter(w.Ref, heldPause)

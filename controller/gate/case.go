@@ -78,7 +78,7 @@ func (l *Ledger) caseOf(r *Request, m *Member) Case {
 			continue
 		}
 		for id := range cause.fanOuts() {
-			tally := l.tally(id, r.Workload.Namespace, cause.keySetIn(id, cause.Keys))
+			tally := l.tally(id, r.Workload.Namespace, keySetIn(id, cause.Keys))
 			if l.first.expects(r.Workload, id.Config) {
 				tally.Due[Failed]-- // nobody waits for itself
 			}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/counts"
 )
@@ -31,12 +32,11 @@ type fanOut struct {
 	// delivered is how many restarts have proven the content. running is how many other workloads ran
 	// with it already, once that was counted.
 	delivered, running int
-	// keys are the changed keys that the first reader sees, and otherKeys what others see. deliveredOther is how many of delivered those
-	// are, and deliveredTo how many by what they see: a reader proves nothing for those that see other keys.
-	keys           keySet
-	otherKeys      map[names.WorkloadRef]keySet
-	deliveredOther int
-	deliveredTo    map[keySet]int
+	// keys are the changed keys that the first reader sees, and otherKeys what others see. provenBy counts those that have proven the
+	// content, or ran with it, by what they see: they prove nothing for those that see other keys.
+	keys      keySet
+	otherKeys map[names.WorkloadRef]keySet
+	provenBy  map[keySet]int
 	// mended is how many more were delivered that prove nothing; see canProve.
 	mended    int
 	isCounted bool
@@ -54,14 +54,14 @@ type fanOut struct {
 }
 
 // keySet is a hash of the changed keys that a reader sees. It is always zero where the readers do not all know them: in the fan-out of
-// edits that no watch showed, and in that of a group, whose content is that of whole copies.
+// edits that no watch showed, in that of a group, whose content is that of whole copies, and in that of a CSI class.
 type keySet uint64
 
 var keySeed = maphash.MakeSeed()
 
-// keySetIn returns the set of keys of the cause in one of its fan-outs.
-func (c *Cause) keySetIn(id FanOut, keys []string) keySet {
-	if id.Moment == 0 || c.Group != (names.ConfigRef{}) {
+// keySetIn returns the set of keys in a fan-out.
+func keySetIn(id FanOut, keys []string) keySet {
+	if id.Moment == 0 || IsGroup(id.Config) || id.Config.Kind.IsPerPod() {
 		return 0
 	}
 	var sum maphash.Hash
@@ -231,11 +231,13 @@ func (f *fanOut) canProve(r *restart) bool {
 func (f *fanOut) proven() int { return f.delivered + f.running }
 
 // provenFor returns how many of them prove it for a reader that sees these keys.
-func (f *fanOut) provenFor(keys keySet) int {
-	if keys == f.keys {
-		return f.delivered - f.deliveredOther + f.running
+func (f *fanOut) provenFor(keys keySet) int { return f.provenBy[keys] }
+
+func (f *fanOut) prove(keys keySet, count int) {
+	if f.provenBy == nil {
+		f.provenBy = make(map[keySet]int)
 	}
-	return f.deliveredTo[keys] + f.running
+	f.provenBy[keys] += count
 }
 
 // noteReader notes which keys a reader sees.
@@ -263,13 +265,7 @@ func (f *fanOut) keysOf(ref names.WorkloadRef) keySet {
 // deliver notes that a reader runs with the content.
 func (f *fanOut) deliver(ref names.WorkloadRef) {
 	f.delivered++
-	if keys, seesOthers := f.otherKeys[ref]; seesOthers {
-		if f.deliveredTo == nil {
-			f.deliveredTo = make(map[keySet]int)
-		}
-		f.deliveredOther++
-		f.deliveredTo[keys]++
-	}
+	f.prove(f.keysOf(ref), 1)
 }
 
 // tally returns what decides about another restart of a fan-out in a namespace. Restarts that were called occupy a
@@ -350,7 +346,7 @@ func (l *Ledger) NeedsCount(id FanOut) bool {
 
 // CountRunning takes in which workloads run with the content of a fan-out, whatever brought it to them, and which restarted
 // for it and do not run.
-func (l *Ledger) CountRunning(id FanOut, running []names.WorkloadRef, failed ...names.WorkloadRef) {
+func (l *Ledger) CountRunning(id FanOut, running []catalog.Runner, failed ...names.WorkloadRef) {
 	f := l.fanOuts[id]
 	if f == nil || f.isCounted {
 		return
@@ -359,10 +355,10 @@ func (l *Ledger) CountRunning(id FanOut, running []names.WorkloadRef, failed ...
 		m := l.members.Of(ref)
 		return m == nil || !slices.Contains(m.fanOuts(), f)
 	}
-	others := 0
-	for _, ref := range running {
-		if isOther(ref) {
-			others++
+	others := make(map[keySet]int)
+	for i := range running {
+		if isOther(running[i].Workload) {
+			others[keySetIn(id, running[i].Keys)]++
 		}
 	}
 	for _, ref := range failed {
@@ -370,6 +366,12 @@ func (l *Ledger) CountRunning(id FanOut, running []names.WorkloadRef, failed ...
 			f.leaveOut(ref)
 		}
 	}
-	f.isCounted, f.running = true, max(0, others-f.delivered)
+	f.isCounted = true
+	for keys, count := range others {
+		if more := count - f.provenBy[keys]; more > 0 { // those that were delivered run, too
+			f.running += more
+			f.prove(keys, more)
+		}
+	}
 	l.callNext(f)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/rows"
 )
@@ -53,6 +54,14 @@ func config(name string) names.ConfigRef {
 // moment 1.
 func due(name string, keys ...string) *Request {
 	return &Request{Workload: workload("a", name), Standing: Well, Causes: []Cause{causeOf("c", 1, keys...)}}
+}
+
+// running are workloads that run with a content, and see no key that is known.
+func running(refs ...names.WorkloadRef) (all []catalog.Runner) {
+	for _, ref := range refs {
+		all = append(all, catalog.Runner{Workload: ref})
+	}
+	return all
 }
 
 func causeOf(name string, moment names.Sequence, keys ...string) Cause {

@@ -157,7 +157,7 @@ func (l *Ledger) newRestart(r *Request, now time.Time) restart {
 		due.isUrgent = due.isUrgent && cause.IsUrgent
 		for id := range cause.fanOuts() {
 			f := l.fanOut(id)
-			f.noteReader(r.Workload, cause.keySetIn(id, cause.Keys), now)
+			f.noteReader(r.Workload, keySetIn(id, cause.Keys), now)
 			fanOuts = append(fanOuts, f)
 		}
 	}
@@ -253,7 +253,7 @@ func (l *Ledger) Expose(of *Exposure, cause *Cause, now time.Time) {
 	var fanOuts []*fanOut
 	for id := range cause.fanOuts() {
 		if f := l.fanOut(id); joins || !IsGroup(id.Config) { // in which it has had its turn, maybe
-			f.noteReader(of.Workload, cause.keySetIn(id, keys), now)
+			f.noteReader(of.Workload, keySetIn(id, keys), now)
 			fanOuts = append(fanOuts, f)
 		}
 	}

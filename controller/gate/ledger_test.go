@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
@@ -283,17 +284,31 @@ func TestARevertCountsThoseThatRunTheContentAlready(t *testing.T) {
 	if !b.NeedsCount(id) {
 		t.Fatal("needs no count")
 	}
-	b.CountRunning(id, []names.WorkloadRef{workload("a", "x1"), workload("a", "x2"), workload("a", "x3"), workload("a", "w0")})
+	b.CountRunning(id, running(workload("a", "x1"), workload("a", "x2"), workload("a", "x3"), workload("a", "w0")))
 	b.check()
 	b.wakes("w1", "w2") // three prove it, and w0 is under way
 	if b.NeedsCount(id) {
 		t.Error("needs another count")
 	}
-	b.CountRunning(id, make([]names.WorkloadRef, 100))
+	b.CountRunning(id, make([]catalog.Runner, 100))
 	b.wakes()
 	if b.NeedsCount(FanOut{config("c"), 9}) {
 		t.Error("a fan-out without restarts needs a count")
 	}
+}
+
+// A fan-out that was over, or a new leader, counts them.
+func TestThoseThatRunProveNothingForReadersOfOtherKeys(t *testing.T) {
+	b := newBook(t, gradual(50))
+	first, second, other := due("bad-0", "bad"), due("bad-1", "bad"), due("good", "good")
+	b.restart(first)
+	b.expect(SlowStart, second, other)
+	b.CountRunning(FanOut{config("c"), 1}, []catalog.Runner{
+		{Workload: workload("a", "good-1"), Keys: []string{"good"}}, {Workload: workload("a", "good-2"), Keys: []string{"good"}}, {Workload: workload("a", "all"), Keys: []string{"bad", "good"}},
+	})
+	b.wakes()
+	b.expect(SlowStart, second)
+	b.expect("", other)
 }
 
 func TestACountDoesNotCountDeliveriesTwice(t *testing.T) {
@@ -303,7 +318,7 @@ func TestACountDoesNotCountDeliveriesTwice(t *testing.T) {
 	b.expect(SlowStart, second, third)
 	b.deliver(first)
 	b.wakes("w1")
-	b.CountRunning(FanOut{config("c"), 1}, []names.WorkloadRef{first.Workload})
+	b.CountRunning(FanOut{config("c"), 1}, running(first.Workload))
 	b.wakes()
 	b.restart(second)
 	b.expect(SlowStart, third)
@@ -364,7 +379,7 @@ func TestReadersThatSeeUnknownKeysProveAContentForAll(t *testing.T) {
 	b.expect(SlowStart, unknown, another)
 	b.deliver(known)
 	b.restart(unknown)
-	b.CountRunning(FanOut{config("c"), 0}, []names.WorkloadRef{workload("a", "third")})
+	b.CountRunning(FanOut{config("c"), 0}, running(workload("a", "third")))
 	b.deliver(unknown)
 	b.restart(another)
 }

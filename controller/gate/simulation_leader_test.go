@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
@@ -467,13 +468,16 @@ func (l *leader) end(a *app, how outcome) {
 // count counts who runs with the content of a fan-out.
 func (l *leader) count(id FanOut) {
 	c := l.config(id.Config)
-	var running []names.WorkloadRef
+	var running []catalog.Runner
 	for _, a := range l.readers(c.keys) {
-		takesPart := slices.ContainsFunc(a.reads, func(k *simKey) bool {
-			return a.of[k] == c && k.moment > 0 && (k.moment == id.Moment || id.Moment == 0 && k.moment <= l.known)
-		})
-		if takesPart && a.rollout == nil && !a.isBroken && !a.isUnwell && !a.lacksPods && !a.cannotRoll && len(a.changed()) == 0 {
-			running = append(running, a.ref)
+		var keys []string
+		for _, k := range a.reads {
+			if a.of[k] == c && k.moment > 0 && (k.moment == id.Moment || id.Moment == 0 && k.moment <= l.known) {
+				keys = append(keys, k.name)
+			}
+		}
+		if slices.Sort(keys); len(keys) > 0 && a.rollout == nil && !a.isBroken && !a.isUnwell && !a.lacksPods && !a.cannotRoll && len(a.changed()) == 0 {
+			running = append(running, catalog.Runner{Workload: a.ref, Keys: keys})
 		}
 	}
 	l.proven[id] += len(running)

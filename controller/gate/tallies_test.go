@@ -124,8 +124,8 @@ func (h *handler) tick(t *rapid.T) {
 
 func (h *handler) count(t *rapid.T) {
 	namespace := rapid.SampledFrom([]string{"a", "b"}).Draw(t, "namespace")
-	running := []names.WorkloadRef{drawWorkload(t), workload(namespace, "other")}
-	h.ledger.CountRunning(FanOut{drawConfig(t, namespace), names.Sequence(rapid.IntRange(0, 2).Draw(t, "moment"))}, running)
+	all := running(drawWorkload(t), workload(namespace, "other"))
+	h.ledger.CountRunning(FanOut{drawConfig(t, namespace), names.Sequence(rapid.IntRange(0, 2).Draw(t, "moment"))}, all)
 }
 
 func (h *handler) fail(t *rapid.T) {

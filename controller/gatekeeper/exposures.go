@@ -194,19 +194,22 @@ func (g *Gatekeeper) exposedBefore(cause *gate.Cause, asks names.WorkloadRef, no
 }
 
 // proven returns the workloads that run with the content of a cause.
-func (g *Gatekeeper) proven(cause *gate.Cause) (all []names.WorkloadRef) {
+func (g *Gatekeeper) proven(cause *gate.Cause) map[names.WorkloadRef]bool {
+	all := make(map[names.WorkloadRef]bool)
 	for _, moment := range cause.Moments {
 		running, _ := g.Catalog.Running(cause.Config, moment)
-		all = append(all, running...)
+		for i := range running {
+			all[running[i].Workload] = true
+		}
 	}
 	return all
 }
 
 // expose makes a workload part of the fan-outs of a cause, unless a former leader may have seen that it has proven the content.
-func (g *Gatekeeper) expose(of *gate.Exposure, cause *gate.Cause, proven []names.WorkloadRef, now time.Time) {
+func (g *Gatekeeper) expose(of *gate.Exposure, cause *gate.Cause, proven map[names.WorkloadRef]bool, now time.Time) {
 	g.Mu.Lock()
 	defer g.Mu.Unlock()
-	if _, isFollowed := g.Ledger.Current(of.Workload); isFollowed || !slices.Contains(proven, of.Workload) {
+	if _, isFollowed := g.Ledger.Current(of.Workload); isFollowed || !proven[of.Workload] {
 		g.Ledger.Expose(of, cause, now)
 	}
 }

@@ -307,8 +307,9 @@ func (g *Gatekeeper) Recovered(w *workload.Workload, recorded names.Sequence) (h
 	for _, config := range w.Configs() {
 		for _, halted := range []names.ConfigRef{config, gate.GroupOf(config.Kind, config.Name)} {
 			reads := func(h *gate.Halt) bool { // other copies of a group may have other content than this one by now
-				return w.Selects(config, h.Keys) && (halted == config || h.Content == g.Catalog.ContentID(config, nil)) &&
-					h.FailedWith(w.Ref, w.Bare.String()) && !g.Catalog.EditedSince(config, h.Keys, recorded)
+				isSame := func() bool { return h.Content == g.Catalog.ContentID(config, h.Keys) }
+				return w.Selects(config, h.Keys) && (halted == config || isSame()) && h.FailedWith(w.Ref, w.Bare.String()) &&
+					(!g.Catalog.EditedSince(config, h.Keys, recorded) || g.Catalog.IsBackSince(w, config, h.Keys, recorded) && isSame())
 			}
 			for _, h := range g.Ledger.Recovered(w.Ref, halted, reads) {
 				g.over(h, recovery(w.Ref, halted))

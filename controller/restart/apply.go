@@ -80,7 +80,7 @@ func (r *Restarter) RequestFor(view *catalog.View, decision *decide.Decision, no
 	wait := w.Record.Budget.Wait(r.spacing(w), now)
 	request := r.Gate.Request(w, decision, wait, r.Deliveries.StandingOf(w, decision), now)
 	request.Missing = r.Gate.Missing(view)
-	request.YieldsUntil = r.Backlogs.Of(w.Ref).PutOffSince(now).Add(gate.YieldTime)
+	request.YieldsUntil = r.Backlogs.Of(w.Ref).YieldsUntil(now)
 	return request
 }
 

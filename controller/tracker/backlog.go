@@ -43,6 +43,8 @@ type Backlog struct {
 	Changed bool
 	// isExposed means that pods have read the new content, although the restart waits.
 	isExposed bool
+	// hasYielded means that it has waited for its turn in a fan-out.
+	hasYielded bool
 }
 
 // ReportedReason is a reason to wait that the owner of a workload has been told.
@@ -229,12 +231,16 @@ func (b *Backlogs) PutOff(ref names.WorkloadRef, causes []decide.Cause, answer g
 	return since, news
 }
 
-// PutOffSince returns since when the gate has not let a restart begin, and now if it has not been asked.
-func (w *Backlog) PutOffSince(now time.Time) time.Time {
-	if w == nil || w.PutOff == "" {
-		return now
+// YieldsUntil returns until when a restart leaves the first turn in its fan-outs to others if the workload lacks pods: for a moment,
+// once nothing else keeps it waiting, and once only.
+func (w *Backlog) YieldsUntil(now time.Time) time.Time {
+	switch {
+	case w == nil || !w.hasYielded:
+		return now.Add(gate.YieldTime)
+	case w.PutOff == gate.SlowStart:
+		return w.Owed
 	}
-	return w.putOffSince
+	return time.Time{}
 }
 
 func (w *Backlog) putOff(causes []decide.Cause, answer *gate.Answer, now time.Time) {
@@ -251,6 +257,7 @@ func (w *Backlog) putOff(causes []decide.Cause, answer *gate.Answer, now time.Ti
 		w.Failure.late = time.Time{} // what waits for that is not late
 	}
 	w.Due, w.Owed, w.PutOff, w.PutOffBy, w.Changed = true, answer.Until, answer.Reason, WaitedForBy(answer), false
+	w.hasYielded = w.hasYielded || answer.Reason == gate.SlowStart
 	w.Failure.Unknown, w.Failure.Next = "", time.Time{}
 	if w.slowedBy = nil; answer.Reason == gate.Backoff {
 		w.slowedBy = make([]names.ConfigRef, 0, min(len(causes), maxSlowing))
@@ -285,7 +292,7 @@ func (b *Backlogs) NoteDue(ref names.WorkloadRef, wasPutOff bool, now time.Time)
 		if wasPutOff && w.Owed.Before(b.began) {
 			w.Owed = b.began
 		}
-		w.PutOff, w.isExposed = "", false
+		w.PutOff, w.isExposed, w.hasYielded = "", false, false
 	})
 }
 

@@ -48,9 +48,9 @@ func (c *conditions) get(kind appsv1.DeploymentConditionType) *appsv1.Deployment
 	return &c.list[i]
 }
 
-// has reports whether a condition is present with the given reason.
-func (c *conditions) has(kind appsv1.DeploymentConditionType, reason string) bool {
-	present := c.get(kind)
+// progressesBy reports whether the condition Progressing is present with the given reason.
+func (c *conditions) progressesBy(reason string) bool {
+	present := c.get(appsv1.DeploymentProgressing)
 	return present != nil && present.Reason == reason
 }
 

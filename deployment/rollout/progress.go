@@ -22,10 +22,10 @@ func (p *plan) noteCreation() {
 // notePause keeps the condition Progressing in step with a pause, so that a paused rollout
 // does not exceed its deadline when it is resumed.
 func (p *plan) notePause() {
-	if p.d.ProgressDeadline == nil || p.conditions.has(appsv1.DeploymentProgressing, ReasonTimedOut) {
+	if p.d.ProgressDeadline == nil || p.conditions.progressesBy(ReasonTimedOut) {
 		return
 	}
-	isNoted := p.conditions.has(appsv1.DeploymentProgressing, reasonPaused)
+	isNoted := p.conditions.progressesBy(reasonPaused)
 	switch {
 	case p.d.Paused && !isNoted:
 		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionUnknown, reasonPaused, "Deployment is paused")
@@ -74,7 +74,7 @@ func (p *plan) noteProgress() {
 func (p *plan) noteBeginning() {
 	if p.newRS == nil || !p.awaitsFirstStatus() ||
 		p.newRS.annotation(revisionHistoryAnnotation) != "" ||
-		p.conditions.has(appsv1.DeploymentProgressing, reasonFound) {
+		p.conditions.progressesBy(reasonFound) {
 		return
 	}
 	p.noteCreated(p.newRS.Name)
@@ -129,7 +129,7 @@ func (p *plan) wasComplete() bool {
 // exist, and the condition is still that of the rollout before: under Recreate, the deadline
 // begins then.
 func (p *plan) hasStopped() bool {
-	return p.newRS == nil && sum(p.all(), existing) == 0 && p.conditions.has(appsv1.DeploymentProgressing, reasonComplete)
+	return p.newRS == nil && sum(p.all(), existing) == 0 && p.conditions.progressesBy(reasonComplete)
 }
 
 // updated returns how many pods have the present template.
