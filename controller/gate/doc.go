@@ -33,6 +33,11 @@
 // Invariant: a workload keeps the slots of a content until it is delivered, has failed, or its deadline has passed.
 // Another restart goes on with them. Nothing that others do frees them, but a group frees what takes too long.
 //
+// # To add a reason to wait
+//
+// Put it into [Reasons], where its place says what comes first, and ask for it in [Admit], from what [Request] says. If other
+// restarts end the wait, give it a line (see join). All that tells reasons apart, such as their texts, mentions [Window].
+//
 // # Why it is so
 //
 // If the content named a fan-out, an edit of one key would begin all others anew; if the key did, a release of 30 keys

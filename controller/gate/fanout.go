@@ -103,8 +103,13 @@ func (l *Ledger) fanOut(id FanOut) *fanOut {
 	return f
 }
 
+// find returns where the part of a namespace is, or belongs.
+func (f *fanOut) find(namespace string) (i int, found bool) {
+	return slices.BinarySearchFunc(f.parts, namespace, func(p *part, namespace string) int { return cmp.Compare(p.namespace, namespace) })
+}
+
 func (f *fanOut) part(namespace string) *part {
-	i, found := slices.BinarySearchFunc(f.parts, namespace, func(p *part, namespace string) int { return cmp.Compare(p.namespace, namespace) })
+	i, found := f.find(namespace)
 	if !found {
 		isGroup := IsGroup(f.id.Config)
 		f.parts = slices.Insert(f.parts, i, &part{namespace: namespace, expects: isGroup && f.expected(namespace) > 0})
@@ -179,10 +184,12 @@ func (f *fanOut) expected(namespace string) int { return f.first.count(f.id.Conf
 
 // noteExpected notes that other workloads of a namespace of a group are expected to go first.
 func (f *fanOut) noteExpected(namespace string) {
-	p := f.part(namespace)
-	f.countFresh(p, -1)
-	p.expects = f.expected(namespace) > 0
-	f.countFresh(p, +1)
+	if i, found := f.find(namespace); found {
+		p := f.parts[i]
+		f.countFresh(p, -1)
+		p.expects = f.expected(namespace) > 0
+		f.countFresh(p, +1)
+	}
 }
 
 // isFresh reports whether those of other namespaces wait for those of a namespace that are in turn.

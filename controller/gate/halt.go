@@ -275,9 +275,10 @@ func (l *Ledger) Recovered(workload names.WorkloadRef, config names.ConfigRef, r
 		if h.isGone || !h.Resumed.IsZero() || !slices.Contains(h.Failed, workload) || !reads(h) {
 			continue
 		}
-		h.forgive(workload)
-		if l.isEnough(h) {
-			continue
+		if IsGroup(config) {
+			if h.forgive(workload); l.isEnough(h) {
+				continue
+			}
 		}
 		if len(h.namespaces) == 0 {
 			l.halts.remove(h)
@@ -290,12 +291,8 @@ func (l *Ledger) Recovered(workload names.WorkloadRef, config names.ConfigRef, r
 	return ended
 }
 
-// forgive withdraws the failure of a workload, which is that of its namespace in a group.
+// forgive withdraws the failure of a workload in a group, which is that of its namespace.
 func (h *Halt) forgive(workload names.WorkloadRef) {
-	if !IsGroup(h.Config) {
-		h.failures = 0
-		return
-	}
 	i := slices.Index(h.Failed, workload)
 	h.Failed = slices.Concat(h.Failed[:i], h.Failed[i+1:])
 	if i < len(h.Templates) {

@@ -430,3 +430,22 @@ func TestHaltsDoNotConcernRestartsThatAreAllAtOnce(t *testing.T) {
 	b.restart(r)
 	b.expect(Halted, due("gradual"))
 }
+
+// They may be broken by the same key, but it is their own workloads that show that it works after all.
+func TestEachHaltOfAConfigEndsByItself(t *testing.T) {
+	b := newBook(t, gradual(50))
+	first, second := due("first", "level"), due("second", "level", "color")
+	second.Causes[0].IsUrgent = true
+	b.restart(first)
+	b.restart(second)
+	b.fail(first, "bad", "h1")
+	b.fail(second, "bad, too", "h2")
+	for _, r := range []*Request{first, second} {
+		if ended := b.Recovered(r.Workload, config("c"), readsAll); len(ended) != 1 || !slices.Contains(ended[0].Failed, r.Workload) {
+			t.Errorf("%s: %d halts end", r.Workload.Name, len(ended))
+		}
+	}
+	if halts := b.HaltsOf(config("c")); len(halts) > 0 {
+		t.Errorf("%d halts are left", len(halts))
+	}
+}

@@ -565,21 +565,24 @@ func (l *Ledger) Resolve(ref names.WorkloadRef) {
 // workload to join a fan-out.
 func (l *Ledger) change(ref names.WorkloadRef, change func(*Member)) {
 	m := l.members.Of(ref)
-	if m == nil {
+	isNew := m == nil
+	if isNew {
 		m = &Member{}
 	}
-	before := m.fanOuts()
+	before, hadBegun := m.fanOuts(), m.hasBegun()
 	l.count(ref.Namespace, m, -1)
 	change(m)
 	l.count(ref.Namespace, m, +1)
-	if m.hasBegun() {
+	switch hasBegun := m.hasBegun(); {
+	case hasBegun && !hadBegun:
 		l.begun[m] = struct{}{}
-	} else {
+	case hadBegun && !hasBegun:
 		delete(l.begun, m)
 	}
-	if m.isEmpty() {
+	switch isEmpty := m.isEmpty(); {
+	case isEmpty && !isNew:
 		l.members.Set(ref, nil)
-	} else {
+	case !isEmpty && isNew:
 		l.members.Set(ref, m)
 	}
 	for _, f := range before {

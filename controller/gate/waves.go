@@ -44,7 +44,8 @@ func (w *waves) first() *wave {
 	return nil
 }
 
-// isAfterWave reports whether restarts of a wave have to wait for earlier waves.
+// isAfterWave reports whether restarts of a wave have to wait for earlier waves. It keeps those that are over, of which one may be that
+// of the restart itself, which does not count while it is asked about.
 func (l *Ledger) isAfterWave(namespace string, number int16) bool {
 	w := l.waves[namespace]
 	return w != nil && slices.ContainsFunc(w.all, func(earlier *wave) bool { return earlier.number < number && earlier.unsettled > 0 })
