@@ -36,6 +36,8 @@ var Places = map[string]Place{
 	OptInsAnnotation:    Anywhere,
 	Prefix + ".probe":   Anywhere, // of the deployment engine's probe
 	Prefix + ".driving": Anywhere, // likewise
+
+	Prefix + ".pods-retried-at": Anywhere, // of the deployment engine's ReplicaSets, from where kubectl rollout undo copies it
 }
 
 // Named names a place to people.

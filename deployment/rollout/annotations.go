@@ -20,9 +20,12 @@ const (
 	RollbackAnnotation        = appsv1.DeprecatedRollbackTo
 )
 
+// retriedAnnotation is when the engine last made the ReplicaSet controller try again to create pods.
+const retriedAnnotation = "com.xing.deployment-restart.pods-retried-at"
+
 // OwnAnnotations are the annotations with values that ReplicaSets do not share. The
 // list must not be modified.
-var OwnAnnotations = []string{RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation}
+var OwnAnnotations = []string{RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation, retriedAnnotation}
 
 // The annotations in which the restart controller keeps what it knows about a
 // Deployment's pods. They change with the content of configs, not with the template,
@@ -38,7 +41,7 @@ func IsCopied(annotation string) bool {
 	switch annotation {
 	case corev1.LastAppliedConfigAnnotation, RevisionAnnotation, revisionHistoryAnnotation,
 		desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation,
-		configChecksumsAnnotation, configBasisAnnotation:
+		configChecksumsAnnotation, configBasisAnnotation, retriedAnnotation:
 		return false
 	}
 	return true

@@ -47,6 +47,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 		}
 	}
 	p.strategy.step(p)
+	p.retryPods()
 	p.prune()
 	p.estimateProgress()
 	return p.report()

@@ -25,6 +25,7 @@ const (
 	rollbackTo         = appsv1.DeprecatedRollbackTo
 	configChecksums    = "com.xing.deployment-restart.applied-config-checksums"
 	configBasis        = "com.xing.deployment-restart.applied-config-basis"
+	podsRetried        = "com.xing.deployment-restart.pods-retried-at"
 	note               = "note"
 	changeCause        = "kubernetes.io/change-cause"
 	unreasonablyLargeN = "99999999999"
