@@ -18,6 +18,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/gatekeeper"
+	"kubernetes-deployment-restart-controller/controller/objecttest"
 )
 
 // gradual returns a world whose controller leads, knows of no halts and restarts gradually. The named Deployments
@@ -150,6 +151,45 @@ func TestAHaltEndsWhenTheWorkloadRunsAfterItsConfigCameBack(t *testing.T) {
 		w.controller.halts.EndHalts()
 		if halts := w.controller.gate.ActiveHalts(); len(halts) > 0 || len(w.restarted()) != 2 {
 			t.Errorf("%s runs with the content, and %d halts are left; %q restarted", first, len(halts), w.restarted())
+		}
+	})
+}
+
+// The config is replaced by force by a good one, with which the container that crashes starts again, and by force by the bad one, by a tool.
+func TestAHaltStaysWhenTheWorkloadRunsWithWhatTheConfigHadInBetween(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/web", "a/other")
+		time.Sleep(time.Minute)
+		w.edited("a/c", "bad")
+		settle(w)
+		first := w.restarted()[0]
+		time.Sleep(11 * time.Minute)
+		w.fails(t, first)
+		settle(w)
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 {
+			t.Fatalf("%d halts hold", len(halts))
+		}
+		w.annotate("a/c", "x", "y")
+		w.removeConfig("a/c")
+		w.createConfig("a/c", "good")
+		w.configMaps["a/c"].Annotations = map[string]string{annotation.HoldAnnotation: "look first"}
+		w.show("configmaps", w.configMaps["a/c"])
+		w.changed(first, wholeStatus) // the container has started again, and has read "good"
+		w.controller.deliveries.Look(t.Context(), objecttest.DeploymentNamed(first))
+		time.Sleep(10 * time.Second)
+		w.removeConfig("a/c")
+		w.createConfig("a/c", "bad")
+		settle(w)
+		w.controller.halts.EndHalts()
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 {
+			t.Fatalf("%d halts hold again; restarted %q", len(halts), w.restarted())
+		}
+		w.delivers(t, first)
+		w.delivers(t, first)
+		settle(w)
+		w.controller.halts.EndHalts()
+		if halts := w.controller.gate.ActiveHalts(); len(halts) != 1 {
+			t.Errorf("%d halts are left; %q restarted", len(halts), w.restarted())
 		}
 	})
 }

@@ -253,3 +253,31 @@ func TestAPodThatDoesNotExistIsNotTheOneThatIsDown(t *testing.T) {
 	s.require(t, 31.5, delivery.Rolling, "")
 	s.require(t, 640, delivery.Failed, "")
 }
+
+// One of three pods crashed before, for a reason of its own. During the restart, an autoscaler wants five, and the quota allows three.
+func TestAPodThatWasNeverThereIsNoFailure(t *testing.T) {
+	s := lacking(1, rollout(3, 0, 3, 2))
+	s.workload.Rollout = rollout(3, 1, 2, 2)
+	s.look(2)
+	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	s.workload.Rollout = rollout(5, 1, 2, 2)
+	s.workload.Rollout.CannotCreate = true
+	s.require(t, 31.5, delivery.Rolling, "")
+	s.require(t, 640, delivery.Neutral, "")
+}
+
+// A StatefulSet (OrderedReady) of three pods, of which web-2 crashed before, for a reason of its own. Its restart begins with web-2, which
+// crashes still. A person or an autoscaler wants five: web-3 and web-4 are not created before web-2 is ready.
+func TestAStatefulSetThatIsScaledUpBehindItsBrokenPodHasNotFailed(t *testing.T) {
+	s := begin(true)
+	s.workload.Ref.Kind, s.workload.Rollout = names.StatefulSet, rollout(3, 0, 3, 2)
+	s.restart = delivery.Begin(&s.workload, record.AllBut(1), noon)
+	s.look(1)
+	s.workload.Rollout = rollout(3, 1, 2, 2)
+	s.look(2)
+	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	s.require(t, 31.5, delivery.Rolling, "")
+	s.workload.Rollout = rollout(5, 1, 2, 2)
+	s.require(t, 120, delivery.Rolling, "")
+	s.require(t, 640, delivery.Neutral, "")
+}

@@ -72,6 +72,7 @@ type Restart struct {
 	// those that were missing, and fails if more are down.
 	Ran     record.Ran
 	missing int32 // how many may be missing still: some may be back since
+	wanted  int32 // how many pods it wanted when it was first followed
 
 	// Since is when the workload was exposed: with this restart, or with one before it that was not judged. HasOthers means that others
 	// have restarted the workload or changed its template since this one, so that only pods which started since then say anything.
@@ -98,7 +99,7 @@ type Restart struct {
 func Begin(w *workload.Workload, ran record.Ran, at time.Time) *Restart {
 	return &Restart{
 		Timestamp: w.Timestamp, Template: w.Template, Bare: w.Bare, Evict: w.Record.Evict, Ran: ran,
-		Since: at, began: at, progressed: at, pause: firstAsk, missing: ran.Missing(),
+		Since: at, began: at, progressed: at, pause: firstAsk, missing: ran.Missing(), wanted: w.Rollout.Wanted,
 	}
 }
 
@@ -441,7 +442,7 @@ func (r *Restart) mayRun(w *workload.Workload, seen Sight, missing string) bool 
 func (r *Restart) lookAtPartial(w *workload.Workload, seen Sight, missing, stuck string) Judgement {
 	down := seen.Down
 	if !r.HasOthers { // otherwise it is not known which of those that run are earlier ones
-		down += earlierDown(w, seen) + absent(w)
+		down += earlierDown(w, seen) + r.absent(w)
 	}
 	switch {
 	case w.Rollout.MayRun(r.before(w)) && r.haveRun(w, seen): // an earlier pod cannot go
@@ -483,12 +484,12 @@ func earlierDown(w *workload.Workload, seen Sight) int32 {
 	return max(0, w.Rollout.Outdated-max(0, w.Rollout.Available-seen.Ready))
 }
 
-// absent returns how many pods do not exist, such as for lack of quota, as far as the status shows that.
-func absent(w *workload.Workload) int32 {
+// absent returns how many of the pods that it wanted at first do not exist, such as for lack of quota, as far as the status shows that.
+func (r *Restart) absent(w *workload.Workload) int32 {
 	if w.Rollout.ByPods {
 		return 0
 	}
-	return max(0, w.Rollout.Wanted-w.Rollout.Updated-w.Rollout.Outdated)
+	return max(0, min(w.Rollout.Wanted, r.wanted)-w.Rollout.Updated-w.Rollout.Outdated)
 }
 
 // askAgain reads the pods again after twice the time without progress.

@@ -362,9 +362,10 @@ func (l *Ledger) CountRunning(id FanOut, running []catalog.Runner, failed ...nam
 		m := l.members.Of(ref)
 		return m == nil || !slices.Contains(m.fanOuts(), f)
 	}
-	others := make(map[keySet]int)
+	total, others := 0, make(map[keySet]int)
 	for i := range running {
 		if isOther(running[i].Workload) {
+			total++
 			others[keySetIn(id, running[i].Keys)]++
 		}
 	}
@@ -373,12 +374,9 @@ func (l *Ledger) CountRunning(id FanOut, running []catalog.Runner, failed ...nam
 			f.leaveOut(ref)
 		}
 	}
-	f.isCounted = true
+	f.isCounted, f.running = true, max(0, total-f.delivered) // those that were delivered run, too
 	for keys, count := range others {
-		if more := count - f.provenBy[keys]; more > 0 { // those that were delivered run, too
-			f.running += more
-			f.prove(keys, more)
-		}
+		f.prove(keys, max(0, count-f.provenBy[keys]))
 	}
 	l.callNext(f)
 }

@@ -487,3 +487,43 @@ func TestATenantWhoseWorkloadRecoversDoesNotMakeTheFailuresInOtherNamespacesOfAG
 		t.Errorf("%d namespaces are broken by one bad content", len(broken))
 	}
 }
+
+func TestAHaltOfAGroupThatHasEndedHoldsAgainForOneNamespace(t *testing.T) {
+	b := newBook(t, gradual(50))
+	group := GroupOf(names.ConfigMap, "bundle")
+	fail := func(namespace, name string, isGone bool) *Halt {
+		return b.Fail(&Failure{Workload: workload(namespace, name), Config: group, Content: "bad", Began: b.now, IsGone: isGone}, "h-"+namespace+name, b.now)
+	}
+	fail("x", "w", false)
+	if fail("y", "w", false) == nil {
+		t.Fatal("no halt")
+	}
+	if ended := b.Recovered(workload("x", "w"), group, readsAll); len(ended) != 1 {
+		t.Fatal("did not end")
+	}
+	fail("y", "second", true) // y's owner alone; the content has just gone
+	for _, h := range b.HaltsOf(group) {
+		t.Errorf("kept and written with the id %q that has ended: gone=%v", h.ID, h.isGone)
+	}
+	_, begun := b.NoteContent(group, func(string) Presence { return Present }) // the content is back
+	if len(begun) > 0 {
+		t.Errorf("%d halts of all namespaces begin (id %s), though workloads failed in only %d", len(begun), begun[0].ID, len(begun[0].namespaces))
+	}
+}
+
+func TestTheHaltOfAGroupNamesAWorkloadUntilItsEnd(t *testing.T) {
+	b := newBook(t, gradual(50))
+	group := GroupOf(names.ConfigMap, "bundle")
+	for _, ns := range []string{"v", "w", "x", "y"} {
+		b.Fail(&Failure{Workload: workload(ns, "w"), Config: group, Content: "bad", Began: b.now}, "h-"+ns, b.now)
+	}
+	var ended []*Halt
+	for _, ns := range []string{"v", "w", "x"} {
+		ended = append(ended, b.Recovered(workload(ns, "w"), group, readsAll)...)
+	}
+	for _, h := range ended {
+		if len(h.Failed) == 0 {
+			t.Error("it names no workload any more, so its end is reported on", h.Config)
+		}
+	}
+}

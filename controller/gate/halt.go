@@ -275,17 +275,19 @@ func (l *Ledger) Recovered(workload names.WorkloadRef, config names.ConfigRef, r
 		if h.isGone || !h.Resumed.IsZero() || !slices.Contains(h.Failed, workload) || !reads(h) {
 			continue
 		}
+		over := *h
 		if IsGroup(config) {
 			if h.forgive(workload); l.isEnough(h) {
 				continue
 			}
 		}
+		if h.isActive {
+			ended = append(ended, &over)
+			l.activate(h, false)
+		}
+		h.ID, h.Since, h.ends = "", time.Time{}, 0 // too few failures are left for a halt, or none
 		if len(h.namespaces) == 0 {
 			l.halts.remove(h)
-		}
-		if h.isActive {
-			ended = append(ended, h)
-			l.activate(h, false)
 		}
 	}
 	return ended
@@ -293,12 +295,15 @@ func (l *Ledger) Recovered(workload names.WorkloadRef, config names.ConfigRef, r
 
 // forgive withdraws the failure of a workload in a group, which is that of its namespace.
 func (h *Halt) forgive(workload names.WorkloadRef) {
+	delete(h.namespaces, workload.Namespace)
+	if len(h.Failed) == 1 {
+		return // it stands for those that are not named
+	}
 	i := slices.Index(h.Failed, workload)
 	h.Failed = slices.Concat(h.Failed[:i], h.Failed[i+1:])
 	if i < len(h.Templates) {
 		h.Templates = slices.Concat(h.Templates[:i], h.Templates[i+1:])
 	}
-	delete(h.namespaces, workload.Namespace)
 }
 
 // Restore takes in a halt that another process began, unless it is known. If its clock was ahead, a person

@@ -173,7 +173,7 @@ func (l *Ledger) continues(next, former *begun, ids []FanOut) {
 	}
 	if hadTurn := former.freesSlot || former.phase == unproven; len(ids) > 0 {
 		all := slices.Clone(next.fanOuts())
-		for _, id := range latest(ids) {
+		for _, id := range ids[max(0, len(ids)-maxContinued):] {
 			if f := l.fanOuts[id]; f != nil && !slices.Contains(all, f) && !(hadTurn && IsGroup(id.Config)) {
 				all = append(all, f)
 			}
@@ -189,8 +189,18 @@ func (l *Ledger) continues(next, former *begun, ids []FanOut) {
 // maxContinued is how many fan-outs of earlier edits a restart goes on with at most. Whoever edits a config chooses how many there are.
 const maxContinued = 64
 
-// latest returns the last ones.
-func latest[E any](all []E) []E { return all[max(0, len(all)-maxContinued):] }
+// capped returns the fan-outs without the oldest ones of the config that was edited last, if there are too many.
+func capped(all []*fanOut) []*fanOut {
+	for len(all) > maxContinued {
+		last := len(all) - 1
+		i := slices.IndexFunc(all, func(f *fanOut) bool { return f.id.Config == all[last].id.Config })
+		if i == last {
+			i = 0
+		}
+		all = slices.Concat(all[:i], all[i+1:])
+	}
+	return all
+}
 
 // shared returns fan-outs in a form that neighbors share, to save memory: mostly the readers of a config ask
 // one after the other.
@@ -261,7 +271,7 @@ func (l *Ledger) Expose(of *Exposure, cause *Cause, now time.Time) {
 		if m.current == nil {
 			m.current = &begun{restart: restart{workload: of.Workload, standing: Well, phase: unproven}, at: now, first: now, until: of.Until}
 		}
-		m.current.gradual = l.shared(latest(union(m.current.fanOuts(), fanOuts)))
+		m.current.gradual = l.shared(capped(union(m.current.fanOuts(), fanOuts)))
 	})
 }
 
@@ -368,7 +378,7 @@ func (l *Ledger) Release(ref names.WorkloadRef, isPending, isUncertain bool, now
 		case isUncertain && due.takesPlace && due.phase == admitted:
 			lost := &begun{restart: *due, at: now, first: now}
 			if lost.isRefused = false; m.uncertain != nil { // any of the requests may arrive
-				lost.freesSlot, lost.gradual = true, l.shared(latest(union(m.uncertain.fanOuts(), due.fanOuts())))
+				lost.freesSlot, lost.gradual = true, l.shared(capped(union(m.uncertain.fanOuts(), due.fanOuts())))
 			}
 			m.uncertain = lost
 		case isPending:

@@ -909,3 +909,42 @@ func TestAWorkloadTakesSlotsInNotMoreAndMoreFanOuts(t *testing.T) {
 		}
 	})
 }
+
+// x restarts for the configs c and d. d goes to another content and back, again and again, so x is exposed to one more fan-out of it each time.
+// The content of c does not change, and nobody has judged it.
+func TestExposuresToOneConfigFreeNoSlotOfAnotherOne(t *testing.T) {
+	b := newBook(t, Policy{Gradual: true, Limit: 50, Deadline: 10 * time.Minute})
+	b.restart(due("x", "k"))
+	b.expect(SlowStart, due("y", "k"))
+	for n := range 64 {
+		cause := causeOf("d", names.Sequence(2+n), "k")
+		b.Expose(&Exposure{Workload: workload("a", "x"), Config: cause.Config, Content: "A", Until: b.now.Add(10 * time.Minute)}, &cause, b.now)
+		b.check()
+	}
+	if !b.IsPartOf(workload("a", "x"), config("c")) {
+		t.Error("if x fails, that does not count for c")
+	}
+	b.expect(SlowStart, due("y", "k"))
+}
+
+func TestReadersOfTwoEditsCountOnce(t *testing.T) {
+	b := newBook(t, gradual(50))
+	of := func(name string) *Request {
+		r := due(name, "a", "b")
+		r.Causes[0].Moments = []names.Sequence{1, 2} // a edited at 1, b at 2, within one grace period
+		return r
+	}
+	first, second, third := of("first"), of("second"), of("third")
+	b.restart(first)
+	b.expect(SlowStart, second, third)
+	b.CountRunning(FanOut{config("c"), 1}, nil) // as Ask does
+	b.deliver(first)
+	b.restart(second)
+	// as CountedProgress does for the Event FanOut of the second edit
+	b.CountRunning(FanOut{config("c"), 2}, []catalog.Runner{{Workload: first.Workload, Keys: []string{"b"}}})
+	for p := range b.ProgressOf(config("c")) {
+		if p.Proven != 1 || p.Total() != 3 {
+			t.Errorf("edit %d: %d of %d delivered, want 1 of 3", p.FanOut.Moment, p.Proven, p.Total())
+		}
+	}
+}

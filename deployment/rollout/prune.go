@@ -28,11 +28,14 @@ func (p *plan) prune() {
 
 func (p *plan) deleteFinished(members []*member) {
 	for _, m := range members {
-		if m.isFinished() {
+		if m.isFinished() && !(p.d.NeedsPods() && p.hasPods(m)) {
 			p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
 		}
 	}
 }
+
+// hasPods reports whether a finished ReplicaSet is known to have pods that terminate.
+func (p *plan) hasPods(m *member) bool { return m.hasTerminating() || p.s.Pods[m.UID] > 0 }
 
 // beyondLimit returns the earliest revisions of the old ReplicaSets, of which as many stay as the limit allows.
 func (p *plan) beyondLimit(limit int) []*member {
@@ -46,7 +49,7 @@ func (p *plan) beyondLimit(limit int) []*member {
 // as many as the limit allows. With a limit of 10, there are at most 31, of which 10 go.
 func (p *plan) crowd(limit int) []*member {
 	finished := slices.DeleteFunc(slices.Clone(p.oldRSs), func(m *member) bool {
-		return !m.isFinished() || m.hasTerminating() || p.s.Pods[m.UID] > 0
+		return !m.isFinished() || p.hasPods(m)
 	})
 	first := limit + 1
 	if len(finished) <= first+limit+max(limit, leeway) {

@@ -213,3 +213,9 @@ func TestAReplicaSetWithTerminatingPodsIsNotPruned(t *testing.T) {
 	s.Pods = map[types.UID]int{"uid-of-web-v1": 1}
 	expect(t, "orders", []string{}, orders(s))
 }
+
+func TestAReplicaSetWithTerminatingPodsIsNotPrunedWhenScaledToZero(t *testing.T) {
+	s := stateOf(web(0, "v99", withHistoryLimit(0), recreated), set("v1", 0, 0), set("v99", 0, 0))
+	s.Pods = map[types.UID]int{"uid-of-web-v1": 1}
+	expect(t, "orders", []string{}, orders(s))
+}
