@@ -237,7 +237,7 @@ func TestASettledClusterIsNotWrittenTo(t *testing.T) {
 // controller deletes them when a rollout is complete, which this one never is.
 func TestOldReplicaSetsDoNotPileUpWhileNoRolloutEnds(t *testing.T) {
 	s := newEngineScene(t)
-	const limit, most = 1, 1 + 10 // finished ones, before they are cut to the limit
+	const limit, most = 1, 2*1 + 1 + 10 // finished ones, before those are deleted that are neither the oldest nor the latest
 	app := s.deploy("app", 1, rolling(1, 0), func(d *appsv1.Deployment) { d.Spec.RevisionHistoryLimit = new(int32(limit)) })
 	s.awaitRollout(app)
 	for template := range 2 * most {
