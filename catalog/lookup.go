@@ -105,19 +105,19 @@ func (l *Lookup) namesakes(kind names.ConfigKind, name string) (found []names.Co
 // for a config that is gone.
 func (l *Lookup) EditedSince(ref names.ConfigRef, keys []string, moment names.Sequence) bool {
 	config := l.Config(ref)
-	return config == nil || config.Appeared > moment ||
-		slices.ContainsFunc(config.Edits, func(edit annotation.Edit) bool { return edit.Seen > moment && content.IsAmong(edit, keys) })
+	return config == nil || config.Appeared > moment || hasEditAfter(config, keys, moment)
+}
+
+func hasEditAfter(config *content.Config, keys []string, moment names.Sequence) bool {
+	return slices.ContainsFunc(config.Edits, func(edit annotation.Edit) bool { return edit.Seen > moment && content.IsAmong(edit, keys) })
 }
 
 // IsBackSince reports whether a config was only gone for a while after a moment, as far as keys are concerned: it has appeared again
-// since, but none of them was edited otherwise, and no container of the workload could start without it. Whether the content is the
+// since, but none of them was edited, and no container of the workload could start without it. Whether the content is the
 // same is not compared.
 func (l *Lookup) IsBackSince(w *workload.Workload, ref names.ConfigRef, keys []string, moment names.Sequence) bool {
 	config := l.Config(ref)
-	return config != nil && config.Appeared > moment &&
-		!slices.ContainsFunc(config.Edits, func(edit annotation.Edit) bool {
-			return edit.Seen > moment && !edit.Creation && content.IsAmong(edit, keys)
-		}) &&
+	return config != nil && config.Appeared > moment && !hasEditAfter(config, keys, moment) &&
 		!slices.ContainsFunc(w.ReferencesTo(ref), func(r template.Reference) bool { return r.Optional })
 }
 

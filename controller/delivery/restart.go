@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -558,9 +557,19 @@ func (r *Restart) latest(policy Policy) time.Time {
 	return r.progressed.Add(longest + policy.Deadline)
 }
 
-func later(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
 
-func earlier(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
 
 // ExposedUntil returns until when the workload stays exposed if nobody sees it any more.
 func (r *Restart) ExposedUntil(policy Policy) time.Time {

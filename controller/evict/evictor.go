@@ -187,6 +187,7 @@ func (e *Evictor) evictInTurn(ctx context.Context, w *workload.Workload, pod *de
 	decision, now := e.Deliveries.RestartedFor(w), time.Now()
 	request := e.Gate.Request(w, &decision, 0, gate.Well, now)
 	request.Closed = "" // the window was open when the restart began
+	// Asked too early, it would wait in a line, from which its next restart is called.
 	if e.Gate.Explain(request, now).MayBegin() && e.Gate.Ask(request, now).MayBegin() {
 		err := e.evict(ctx, w, pod)
 		if e.Gate.IsBeginning(w.Ref) { // no pod was evicted, and another restart may be due

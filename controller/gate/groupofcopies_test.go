@@ -488,7 +488,7 @@ func TestATenantWhoseWorkloadRecoversDoesNotMakeTheFailuresInOtherNamespacesOfAG
 	}
 }
 
-func TestAHaltOfAGroupThatHasEndedHoldsAgainForOneNamespace(t *testing.T) {
+func TestAHaltOfAGroupThatHasEndedDoesNotHoldAgainForOneNamespace(t *testing.T) {
 	b := newBook(t, gradual(50))
 	group := GroupOf(names.ConfigMap, "bundle")
 	fail := func(namespace, name string, isGone bool) *Halt {

@@ -28,14 +28,11 @@ func (p *plan) prune() {
 
 func (p *plan) deleteFinished(members []*member) {
 	for _, m := range members {
-		if m.isFinished() && !(p.d.NeedsPods() && p.hasPods(m)) {
+		if m.isFinished() && !(p.d.NeedsPods() && p.hasEndingPods(m)) {
 			p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
 		}
 	}
 }
-
-// hasPods reports whether a finished ReplicaSet is known to have pods that terminate.
-func (p *plan) hasPods(m *member) bool { return m.hasTerminating() || p.s.Pods[m.UID] > 0 }
 
 // beyondLimit returns the earliest revisions of the old ReplicaSets, of which as many stay as the limit allows.
 func (p *plan) beyondLimit(limit int) []*member {
@@ -46,10 +43,10 @@ func (p *plan) beyondLimit(limit int) []*member {
 
 // crowd returns the finished ReplicaSets that a rollout does not need, if there are far too many. The oldest stay: the
 // history was within its limit when a rollout was complete for the last time, so that one is among them. So do the latest,
-// as many as the limit allows. With a limit of 10, there are at most 31, of which 10 go.
+// as many as the limit allows. With a limit of 10, that happens at 32, of which 11 go.
 func (p *plan) crowd(limit int) []*member {
 	finished := slices.DeleteFunc(slices.Clone(p.oldRSs), func(m *member) bool {
-		return !m.isFinished() || p.hasPods(m)
+		return !m.isFinished() || p.hasEndingPods(m)
 	})
 	first := limit + 1
 	if len(finished) <= first+limit+max(limit, leeway) {

@@ -39,12 +39,15 @@ func (recreate) sizeOfNew(p *plan) int64 {
 	return p.d.Replicas
 }
 
+// hasEndingPods reports whether a ReplicaSet is known to have terminating pods.
+func (p *plan) hasEndingPods(m *member) bool { return m.hasTerminating() || p.s.Pods[m.UID] > 0 }
+
 // hasOldPods reports whether a pod of an old ReplicaSet may still run. Terminating pods still
 // run, although the ReplicaSet no longer counts them; the watch of pods may be behind. Until the
 // ReplicaSet's controller has observed that no pods are wanted, it may still create some. If the
 // pods are not known, some may exist.
 func (p *plan) hasOldPods() bool {
 	return slices.ContainsFunc(p.oldRSs, func(m *member) bool {
-		return p.s.Pods == nil || m.Replicas > 0 || !m.Observed || m.Existing > 0 || m.hasTerminating() || p.s.Pods[m.UID] > 0
+		return p.s.Pods == nil || m.Replicas > 0 || !m.Observed || m.Existing > 0 || p.hasEndingPods(m)
 	})
 }
