@@ -122,26 +122,25 @@ func (h *history) isUnderway(a, b *appsv1.DeploymentCondition) bool {
 		isNew(b, h.engine) && (h.engine.hasPassingProgress() || hasHidden)
 }
 
-// hasProgressed reports whether the statuses of this instant show progress.
-func (w *world) hasProgressed() bool {
-	for i := range w.server.statuses[1:] {
-		if isProgress(&w.server.statuses[i], &w.server.statuses[i+1]) {
-			return true
+// hasPassingProgress reports whether a number went the right way in this instant, and back before its end or before that.
+// What lasts is seen by everybody.
+func (w *world) hasPassingProgress() bool {
+	statuses := w.server.statuses
+	first, last := progressOf(&statuses[0]), progressOf(&statuses[len(statuses)-1])
+	for i := range statuses[1:] {
+		before, after := progressOf(&statuses[i]), progressOf(&statuses[i+1])
+		for number := range before {
+			if after[number] > before[number] && last[number] <= first[number] {
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// hasPassingProgress reports whether there was progress in this instant that was undone before its end. What lasts is seen
-// by everybody.
-func (w *world) hasPassingProgress() bool {
-	last := len(w.server.statuses) - 1
-	return w.hasProgressed() && !isProgress(&w.server.statuses[0], &w.server.statuses[last])
-}
-
-func isProgress(before, now *appsv1.DeploymentStatus) bool {
-	return now.UpdatedReplicas > before.UpdatedReplicas || now.Replicas-now.UpdatedReplicas < before.Replicas-before.UpdatedReplicas ||
-		now.ReadyReplicas > before.ReadyReplicas || now.AvailableReplicas > before.AvailableReplicas
+// progressOf returns the numbers that grow when a rollout makes progress.
+func progressOf(s *appsv1.DeploymentStatus) [4]int32 {
+	return [...]int32{s.UpdatedReplicas, s.UpdatedReplicas - s.Replicas, s.ReadyReplicas, s.AvailableReplicas}
 }
 
 func isRecord(annotation string) bool {
