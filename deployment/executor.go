@@ -34,10 +34,6 @@ type executor struct {
 	log     *slog.Logger
 	// mayWrite reports whether the engine drives the Deployments of a namespace.
 	mayWrite func(namespace string) bool
-	// dropping holds the namespaces whose Deployments do not keep terminatingReplicas in their
-	// status: all namespaces if the API server does not know the field, otherwise the ones
-	// where a policy removes it.
-	dropping namespaces
 }
 
 // creationError is why the new ReplicaSet could not be created.
@@ -238,19 +234,7 @@ func (x *executor) rollBack(ctx context.Context, d *rollout.Deployment, a *rollo
 
 func (x *executor) updateStatus(ctx context.Context, d *rollout.Deployment, a *rollout.UpdateStatus) error {
 	body, err := statusPatch(&d.Meta, a)
-	isDropped := false
-	err = x.patchDeployment(ctx, d, types.MergePatchType, body, err, func(after *rollout.Deployment) string {
-		isDropped = a.Status.TerminatingReplicas != nil && after.Status.TerminatingReplicas == nil
-		return a.MissingIn(after)
-	}, statusSubresource)
-	if isDropped {
-		x.dropping.add(d.Namespace)
-		var ineffective *apiclient.IneffectiveError
-		if errors.As(err, &ineffective) && ineffective.Missing == "" {
-			return nil // there was nothing else to write
-		}
-	}
-	return err
+	return x.patchDeployment(ctx, d, types.MergePatchType, body, err, a.MissingIn, statusSubresource)
 }
 
 // patchReplicaSet sends an encoded body, or returns err if the encoding failed. The function

@@ -81,13 +81,7 @@ func (o deploymentObserver) isProbe(shown packedDeployment) bool {
 func (e *Engine) onDeployment(before, after *rollout.Deployment) {
 	if after == nil {
 		e.wake(before.Key()) // to forget it
-		if e.caches.deployments.count(deploymentsIn(before.Namespace)) == 0 {
-			e.executor.dropping.remove(before.Namespace)
-		}
 		return
-	}
-	if after.Status.TerminatingReplicas != nil {
-		e.executor.dropping.remove(after.Namespace)
 	}
 	e.wake(after.Key())
 }

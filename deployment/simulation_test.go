@@ -450,7 +450,6 @@ func (w *world) sync() bool {
 	if w.isLoud {
 		if d := w.engine.caches.deployments.get(key); d != nil {
 			s := w.engine.caches.observe(d, w.engine.histories.of(key), time.Now())
-			s.NoTerminating = w.engine.executor.dropping.has(key.Namespace)
 			actions, wake := rollout.Plan(s)
 			w.logf("sync on version %s: %v, wake %v", d.ResourceVersion, actions, wake)
 		}

@@ -49,9 +49,7 @@ func (e *Engine) sync(ctx context.Context, key types.NamespacedName) {
 		h.unsure = ""
 		e.histories.keep(key, h)
 	}
-	state := e.caches.observe(d, h, start)
-	state.NoTerminating = e.executor.dropping.has(key.Namespace)
-	actions, wake := rollout.Plan(state)
+	actions, wake := rollout.Plan(e.caches.observe(d, h, start))
 	if done, err := e.executor.apply(ctx, d, actions); err != nil {
 		if step, _ := h.record(actions[:done], time.Now()); step {
 			e.queue.Forget(key) // there was progress: this failure is the first in a row

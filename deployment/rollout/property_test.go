@@ -74,7 +74,6 @@ func (d drawn) state() *State {
 	if d.chance("created", 6) {
 		s.Created = "web-v2"
 	}
-	s.NoTerminating = d.chance("no terminating", 5)
 	return s
 }
 

@@ -39,9 +39,6 @@ type State struct {
 	// StatusWritten is when this process last wrote the Deployment's status, and
 	// StepTaken when it last wrote anything else for it; zero if it never did.
 	StatusWritten, StepTaken time.Time
-	// NoTerminating means that the API server does not keep a written
-	// terminatingReplicas.
-	NoTerminating bool
 }
 
 // CreationFailure describes why the new ReplicaSet could not be created. The zero value

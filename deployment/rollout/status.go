@@ -34,7 +34,11 @@ func (p *plan) reportStatus() (actions []Action, wake time.Time) {
 	if revision == p.d.Annotations[RevisionAnnotation] {
 		revision = ""
 	}
-	if revision == "" && apiequality.Semantic.DeepEqual(status, p.d.Status) {
+	present := p.d.Status
+	if present.TerminatingReplicas == nil { // the API server may drop it: it is written with what else changes
+		present.TerminatingReplicas = status.TerminatingReplicas
+	}
+	if revision == "" && apiequality.Semantic.DeepEqual(status, present) {
 		return actions, wake
 	}
 	if due := p.s.StatusWritten.Add(statusSpacing); due.After(p.s.Now) {
@@ -79,13 +83,9 @@ func (p *plan) status() appsv1.DeploymentStatus {
 }
 
 // terminating returns the number of terminating pods. It returns nil if a ReplicaSet does
-// not report the number, or if the API server does not keep it. A ReplicaSet that its
-// controller has not observed yet counts as 0, so that the number does not vanish at the
-// beginning of each rollout.
+// not report the number. A ReplicaSet that its controller has not observed yet counts as 0,
+// so that the number does not vanish at the beginning of each rollout.
 func (p *plan) terminating() *int32 {
-	if p.s.NoTerminating {
-		return nil
-	}
 	total := int64(0)
 	for _, m := range p.all() {
 		switch {

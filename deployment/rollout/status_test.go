@@ -38,22 +38,19 @@ func TestTerminatingPodsAreSummedUpWhereAllReportThem(t *testing.T) {
 	unreported := func(rs *ReplicaSet) { rs.Terminating = nil }
 	unobserved := func(rs *ReplicaSet) { rs.Terminating, rs.Observed = nil, false }
 	for name, test := range map[string]struct {
-		sets   []*ReplicaSet
-		ignore bool
-		want   *int32
+		sets []*ReplicaSet
+		want *int32
 	}{
-		"none terminate":                {[]*ReplicaSet{set("v1", 2, 2), set("v2", 1, 1)}, false, new(int32(0))},
-		"the sum":                       {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, terminating(3))}, false, new(int32(5))},
-		"an old one does not report it": {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 1, terminating(3))}, false, nil},
-		"the new one does not":          {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, unreported)}, false, nil},
-		"the API drops it":              {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, terminating(3))}, true, nil},
-		"the new one is created":        {[]*ReplicaSet{set("v1", 2, 2, terminating(2))}, false, new(int32(2))},
-		"the new one is unknown":        {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 0, unobserved)}, false, new(int32(2))},
-		"unknown, and one lacks":        {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 0, unobserved)}, false, nil},
+		"none terminate":                {[]*ReplicaSet{set("v1", 2, 2), set("v2", 1, 1)}, new(int32(0))},
+		"the sum":                       {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, terminating(3))}, new(int32(5))},
+		"an old one does not report it": {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 1, terminating(3))}, nil},
+		"the new one does not":          {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 1, unreported)}, nil},
+		"the new one is created":        {[]*ReplicaSet{set("v1", 2, 2, terminating(2))}, new(int32(2))},
+		"the new one is unknown":        {[]*ReplicaSet{set("v1", 2, 2, terminating(2)), set("v2", 1, 0, unobserved)}, new(int32(2))},
+		"unknown, and one lacks":        {[]*ReplicaSet{set("v1", 2, 2, unreported), set("v2", 1, 0, unobserved)}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := stateOf(web(9, "v2", counted(99, 99, 99, 99)), test.sets...)
-			s.NoTerminating = test.ignore
 			expect(t, "terminating", test.want, statusOf(s).TerminatingReplicas)
 		})
 	}
@@ -69,17 +66,16 @@ func TestADeploymentWhosePodsHaveNotStartedHasNoTerminatingPods(t *testing.T) {
 }
 
 // A server without the field gives back a status without it. That is no reason to
-// write it again.
-func TestAFieldThatTheServerDropsCausesNoRewrite(t *testing.T) {
+// write it again, but a server that was upgraded since keeps it in the next write.
+func TestAFieldThatTheServerDropsIsWrittenOnlyWithOthers(t *testing.T) {
 	s := settledState()
-	status := s.Deployment.Status
-	status.TerminatingReplicas = nil
-	d := *s.Deployment
-	d.Status = status
-	s.Deployment = &d
-	s.NoTerminating = true
+	s.Deployment.Status.TerminatingReplicas = nil
 	if actions, _ := Plan(s); len(actions) > 0 {
 		t.Errorf("actions %v", actions)
+	}
+	s.Deployment.Status.ReadyReplicas--
+	if got := statusOf(s); got == nil || got.TerminatingReplicas == nil {
+		t.Errorf("written with other fields: %+v", got)
 	}
 }
 
@@ -106,7 +102,7 @@ func TestEveryPartOfTheStatusIsCorrected(t *testing.T) {
 		"readyReplicas":       func(d *Deployment) { d.Status.ReadyReplicas++ },
 		"availableReplicas":   func(d *Deployment) { d.Status.AvailableReplicas++ },
 		"unavailableReplicas": func(d *Deployment) { d.Status.UnavailableReplicas++ },
-		"terminatingReplicas": func(d *Deployment) { d.Status.TerminatingReplicas = nil },
+		"terminatingReplicas": func(d *Deployment) { d.Status.TerminatingReplicas = new(int32(7)) },
 		"conditions":          func(d *Deployment) { d.Status.Conditions = d.Status.Conditions[:1] },
 		"Available":           func(d *Deployment) { d.Status.Conditions = d.Status.Conditions[1:] },
 	} {
