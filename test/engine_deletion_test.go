@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -223,5 +224,36 @@ func TestRecreateWaitsForPodsThatTerminate(t *testing.T) {
 	sets := s.awaitSizes(app, 0, 2)
 	s.awaitRollout(app)
 	s.requirePodsOf(app, &sets[1], 2)
+	s.takeFinalizers(app) // so that the namespace could be deleted
+}
+
+// A quota can leave no room for new pods until the old ones have ended. The ReplicaSet controller's pauses between its
+// tries grow meanwhile.
+func TestPodsThatAQuotaRefusedAreTriedAgainWhenOldOnesHaveEnded(t *testing.T) {
+	s := newEngineScene(t)
+	s.setQuota("3", "count/pods") // one is of the scene
+	app := s.deploy("app", 2, lingering, rolling(0, 2))
+	s.awaitRollout(app)
+	s.patchImage(app, "example/main:2")
+	s.eventually("the quota refuses new pods", func(ctx context.Context) error {
+		d, err := s.client.AppsV1().Deployments(s.namespace).Get(ctx, app.name, metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		isRefused := slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == appsv1.DeploymentReplicaFailure })
+		if terminating := d.Status.TerminatingReplicas; !isRefused || terminating == nil || *terminating != 2 {
+			return fmt.Errorf("its status is %+v", d.Status)
+		}
+		return nil
+	})
+	s.takeFinalizers(app)
+	s.eventually("the engine has it tried again", func(ctx context.Context) error {
+		sets, err := s.replicaSets(ctx, app)
+		if err == nil && sets[len(sets)-1].Annotations["com.xing.deployment-restart.pods-retried-at"] == "" {
+			err = errors.New("nothing is written to the new ReplicaSet")
+		}
+		return err
+	})
+	s.awaitRollout(app)
 	s.takeFinalizers(app) // so that the namespace could be deleted
 }

@@ -17,18 +17,17 @@ import (
 
 const fanOutAnnotation = "com.xing.deployment-restart.fan-out"
 
-// allowNoMorePods makes all rollouts in the namespace wait that need a further pod.
-func (s *scene) allowNoMorePods() {
+// setQuota limits a resource in the namespace, and returns when that is in force.
+func (s *scene) setQuota(most string, of corev1.ResourceName) {
 	s.Helper()
 	quotas := s.client.CoreV1().ResourceQuotas(s.namespace)
-	quota := &corev1.ResourceQuota{
-		ObjectMeta: metav1.ObjectMeta{Name: "none"},
-		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}},
-	}
-	_, err := quotas.Create(s.Context(), quota, metav1.CreateOptions{})
+	_, err := quotas.Create(s.Context(), &corev1.ResourceQuota{
+		ObjectMeta: metav1.ObjectMeta{Name: "most"},
+		Spec:       corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{of: resource.MustParse(most)}},
+	}, metav1.CreateOptions{})
 	s.must(err)
 	s.eventually("the quota is in force", func(ctx context.Context) error {
-		quota, err := quotas.Get(ctx, "none", metav1.GetOptions{})
+		quota, err := quotas.Get(ctx, "most", metav1.GetOptions{})
 		if err == nil && len(quota.Status.Hard) == 0 {
 			err = fmt.Errorf("its status is %v", quota.Status)
 		}
@@ -51,7 +50,7 @@ func TestATenantWhosePodsNeverRunDoesNotKeepAnotherFromRestarting(t *testing.T) 
 	s.make(settings, set("used", "v1"))
 	r := s.readersOf(s.run("a", podOf(envFrom(settings))), s.run("b", podOf(envFrom(settings))), s.run("c", podOf(envFrom(settings))))
 	stuck := his.readersOf(all...)
-	his.allowNoMorePods()
+	his.setQuota("0", corev1.ResourcePods)
 
 	his.edit(settings, set("used", "v2"))
 	stuck.awaitRestarted(3) // one of the four places stays free for others
@@ -71,7 +70,7 @@ func TestANewLeaderKeepsToTheLimitWithTheRestartsOfTheFormerOne(t *testing.T) {
 	his.make(settings, set("used", "v1"))
 	his.annotateConfig(settings, fanOutAnnotation, "all-at-once")
 	stuck := his.runApps(8)
-	his.allowNoMorePods()
+	his.setQuota("0", corev1.ResourcePods)
 	his.edit(settings, set("used", "v2"))
 	restarted := stuck.awaitRestarted(3)
 	s.must(s.controller.Kill())
