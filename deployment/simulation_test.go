@@ -4,6 +4,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -22,6 +23,9 @@ import (
 	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 )
+
+// replacementAnnotation is the policy by which pods that terminate take up room.
+const replacementAnnotation = "com.xing.deployment-restart.pod-replacement-policy"
 
 var (
 	simulatedRollouts = flag.Int("simulation.rollouts", defaultRollouts, "the number of rollouts to simulate")
@@ -268,7 +272,7 @@ func (w *world) changeDeployment(what string, edit func(*appsv1.Deployment)) {
 // meddle is what users do besides.
 func (w *world) meddle() {
 	type d = appsv1.Deployment
-	switch w.random.IntN(12) {
+	switch w.random.IntN(13) {
 	case 0, 1, 2:
 		replicas := int32(w.random.IntN(9))
 		w.changeDeployment(fmt.Sprintf("scaled to %d", replicas), func(d *d) { d.Spec.Replicas = &replicas })
@@ -289,6 +293,9 @@ func (w *world) meddle() {
 		w.changeDeployment("rollback to "+revision, func(d *d) { d.Annotations[rollout.RollbackAnnotation] = revision })
 	case 9:
 		w.collide()
+	case 10:
+		policy := pick(w, "", "TerminationComplete", "TerminationComplete", "unknown")
+		w.changeDeployment("policy "+policy, func(d *d) { d.Annotations[replacementAnnotation] = policy })
 	default:
 		if !w.isCalm {
 			w.meddleMore()
@@ -708,6 +715,10 @@ func (w *world) checkMore(d *rollout.Deployment, after *appsv1.ReplicaSet) {
 	if w.isCalm && *after.Spec.Replicas > 0 && total > d.Replicas+d.Limits.MaxSurge {
 		w.fault("%s gets %d, so that there are %d of at most %d", after.Name, *after.Spec.Replicas, total, d.Replicas+d.Limits.MaxSurge)
 	}
+	waits := d.Annotations[replacementAnnotation] == "TerminationComplete" && *after.Spec.Replicas > 0
+	if present := w.occupied(after); w.isCalm && waits && present > d.Replicas+d.Limits.MaxSurge {
+		w.fault("%s gets %d, so that there are %d with those that terminate, of at most %d", after.Name, *after.Spec.Replicas, present, d.Replicas+d.Limits.MaxSurge)
+	}
 	if w.isCalm && *after.Spec.Replicas > 0 && d.Strategy == appsv1.RecreateDeploymentStrategyType && !w.isScaling {
 		for _, pod := range w.pods {
 			known := w.engine.caches.pods.scopes[""] // nil if none are, for which it has to wait
@@ -716,6 +727,28 @@ func (w *world) checkMore(d *rollout.Deployment, after *appsv1.ReplicaSet) {
 			}
 		}
 	}
+}
+
+// occupied returns how many pods there would be with a ReplicaSet that the engine has written, those that terminate
+// included, as far as the engine knows.
+func (w *world) occupied(after *appsv1.ReplicaSet) int64 {
+	w.ordered[after.Name] = int64(*after.Spec.Replicas)
+	total, unseen := int64(0), maps.Clone(w.ordered)
+	for _, rs := range w.seen {
+		size, changed := w.ordered[rs.Name]
+		if !changed {
+			size = rs.Replicas
+		}
+		total += max(size, rs.Existing)
+		if rs.Terminating != nil {
+			total += int64(*rs.Terminating)
+		}
+		delete(unseen, rs.Name)
+	}
+	for _, size := range unseen {
+		total += size
+	}
+	return total
 }
 
 // checkFewer checks that a rolling update leaves enough pods available.

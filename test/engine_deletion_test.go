@@ -257,3 +257,29 @@ func TestPodsThatAQuotaRefusedAreTriedAgainWhenOldOnesHaveEnded(t *testing.T) {
 	s.awaitRollout(app)
 	s.takeFinalizers(app) // so that the namespace could be deleted
 }
+
+// With the annotation, a pod makes room for another one when it has ended.
+func TestNewPodsWaitUntilOldOnesHaveEndedIfTheirDeploymentSaysSo(t *testing.T) {
+	s := newEngineScene(t)
+	app := s.deploy("app", 4, lingering, rolling(0, 4), func(d *appsv1.Deployment) {
+		d.Annotations = map[string]string{"com.xing.deployment-restart.pod-replacement-policy": "TerminationComplete"}
+	})
+	s.awaitRollout(app)
+	s.patchImage(app, "example/main:2")
+	s.awaitSizes(app, 0, 0)
+	s.kubectl("scale", app.ref(), "--replicas=5") // room for one
+	s.awaitSizes(app, 0, 1)
+	s.engineSettles()
+	s.requireSizes(app, 0, 1)
+	s.takeFinalizers(app)
+	s.awaitSizes(app, 0, 5)
+	s.awaitRollout(app)
+	s.eventually("the rollout counts as complete", func(ctx context.Context) error {
+		d, err := s.client.AppsV1().Deployments(s.namespace).Get(ctx, app.name, metav1.GetOptions{})
+		if err == nil && !slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Reason == "NewReplicaSetAvailable" }) {
+			err = fmt.Errorf("its conditions are %+v", d.Status.Conditions)
+		}
+		return err
+	})
+	s.takeFinalizers(app) // so that the namespace could be deleted
+}

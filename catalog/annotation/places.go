@@ -37,6 +37,8 @@ var Places = map[string]Place{
 	Prefix + ".probe":   Anywhere, // of the deployment engine's probe
 	Prefix + ".driving": Anywhere, // likewise
 
+	Prefix + ".pod-replacement-policy": OnWorkload, // for the deployment engine
+
 	Prefix + ".pods-retried-at": Anywhere, // of the deployment engine's ReplicaSets, from where kubectl rollout undo copies it
 }
 

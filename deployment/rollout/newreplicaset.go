@@ -53,6 +53,7 @@ func (p *plan) orderNew(name, hash string) {
 		isOrdered:  true,
 	}
 	p.newRS.size = p.strategy.sizeOfNew(p)
+	p.noteReplacement()
 	p.create = []Action{CreateReplicaSet{Name: name, Hash: hash, Replicas: p.newRS.size, Annotations: annotations}}
 	if p.d.ProgressDeadline != nil {
 		p.noteCreated(name)

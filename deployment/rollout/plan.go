@@ -175,11 +175,20 @@ func staying(m *member) int64 {
 // resize orders a size, and notes what it was computed from. It returns false if the
 // ReplicaSet already has that size.
 func (p *plan) resize(m *member, replicas int64) bool {
+	if !p.setSize(m, replicas) {
+		return false
+	}
+	p.noteSize(m)
+	return true
+}
+
+// setSize orders a size. It returns false if the ReplicaSet already has that size.
+func (p *plan) setSize(m *member, replicas int64) bool {
 	if m.size == replicas {
 		return false
 	}
 	m.size = replicas
-	p.noteSize(m)
+	p.resized = append(p.resized, m)
 	return true
 }
 

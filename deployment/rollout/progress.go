@@ -108,6 +108,9 @@ func (p *plan) noteComplete(message string) {
 
 // isComplete reports whether all pods are new and available, and there are as many as wanted.
 func (p *plan) isComplete() bool {
+	if ending := p.terminating(); p.d.countsTerminating() && ending != nil && *ending > 0 {
+		return false
+	}
 	return p.newRS != nil && p.updated() == p.d.Replicas &&
 		sum(p.all(), existing) == p.d.Replicas &&
 		sum(p.all(), available) == p.d.Replicas
@@ -147,6 +150,9 @@ func (p *plan) hasProgressed() bool {
 	last, present := p.d.Status, p.status() // in the numbers that can be written
 	if p.awaitsFirstStatus() {
 		last.UpdatedReplicas = 0
+	}
+	if before, now := last.TerminatingReplicas, present.TerminatingReplicas; p.d.countsTerminating() && before != nil && now != nil && *now < *before {
+		return true
 	}
 	return present.UpdatedReplicas > last.UpdatedReplicas ||
 		present.Replicas-present.UpdatedReplicas < last.Replicas-last.UpdatedReplicas ||

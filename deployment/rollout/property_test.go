@@ -104,6 +104,9 @@ func (d drawn) deployment() *Deployment {
 			if d.chance("no deadline", 4) {
 				object.Spec.ProgressDeadlineSeconds = nil
 			}
+			if d.chance("replacement", 3) {
+				object.Annotations[replacementAnnotation] = d.pick("policy", whenTerminating, whenTerminated, "x")
+			}
 			if d.chance("rollback", 10) {
 				object.Annotations[RollbackAnnotation] = d.pick("to", "0", "1", "7", "x")
 			}
@@ -143,6 +146,9 @@ func (d drawn) replicaSet(image string) *ReplicaSet {
 		rs.Available = min(d.number("available", 0, 10), rs.Ready)
 		if d.chance("all available", 2) {
 			rs.Ready, rs.Available = rs.Existing, rs.Existing
+		}
+		if d.chance("ending", 4) {
+			rs.Terminating = new(int32(d.number("terminating", 0, 4)))
 		}
 		if d.chance("unreported", 5) {
 			rs.Terminating = nil
@@ -192,6 +198,19 @@ func total(sizes map[string]int64) (sum int64) {
 	return sum
 }
 
+// occupiedBy is how many pods there are with these sizes, with those that terminate or are still to be deleted.
+func occupiedBy(s *State, sizes map[string]int64) (sum int64) {
+	left := maps.Clone(sizes)
+	for _, rs := range s.ReplicaSets {
+		sum += max(sizes[rs.Name], rs.Existing)
+		if rs.Terminating != nil {
+			sum += int64(*rs.Terminating)
+		}
+		delete(left, rs.Name)
+	}
+	return sum + total(left)
+}
+
 // staysAvailable is how many pods are sure to be available with these sizes.
 func staysAvailable(s *State, sizes map[string]int64) (sum int64) {
 	for _, rs := range s.ReplicaSets {
@@ -207,6 +226,8 @@ func staysAvailable(s *State, sizes map[string]int64) (sum int64) {
 //   - No step of a rolling update brings the pods that are sure to be available
 //     below the wanted minimum, or takes any if there are fewer already.
 //   - Recreate starts no pods while old ones are wanted, exist or terminate.
+//   - By the policy TerminationComplete, no step adds pods beyond the surge while others exist or terminate, and by
+//     TerminationStarted, those that terminate do not count for Recreate.
 func checkLimits(t *rapid.T, s *State, actions []Action) {
 	d, sizes := s.Deployment, sizesOf(s)
 	scaling, before := isScaling(s), staysAvailable(s, sizes)
@@ -224,6 +245,9 @@ func checkLimits(t *rapid.T, s *State, actions []Action) {
 			t.Fatalf("a size below 0: %s", action)
 		}
 		sizes[name] = to
+		if to > from && d.countsTerminating() && occupiedBy(s, sizes) > d.maxReplicas() {
+			t.Fatalf("%d pods with those that terminate, of at most %d, by: %s", occupiedBy(s, sizes), d.maxReplicas(), action)
+		}
 		if to > from && total(sizes) > d.maxReplicas() {
 			t.Fatalf("%d pods of at most %d by: %s", total(sizes), d.maxReplicas(), action)
 		}
@@ -232,7 +256,11 @@ func checkLimits(t *rapid.T, s *State, actions []Action) {
 		}
 		if to > from && !scaling && d.Strategy == appsv1.RecreateDeploymentStrategyType {
 			for _, rs := range s.ReplicaSets {
-				if rs.Name != name && (rs.Sum != d.Sum || rs.Replicas > 0) && rs.Existing+int64(s.Pods[rs.UID]) > 0 && rs.Sum != d.Sum {
+				ending := int64(s.Pods[rs.UID])
+				if d.Annotations[replacementAnnotation] == whenTerminating {
+					ending = 0
+				}
+				if rs.Name != name && (rs.Sum != d.Sum || rs.Replicas > 0) && rs.Existing+ending > 0 && rs.Sum != d.Sum {
 					t.Fatalf("%s still has pods: %s", rs.Name, action)
 				}
 			}

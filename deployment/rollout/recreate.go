@@ -36,7 +36,7 @@ func (recreate) sizeOfNew(p *plan) int64 {
 	if p.hasOldPods() {
 		return p.newRS.size
 	}
-	return p.d.Replicas
+	return min(p.newRS.size+p.room(), p.d.Replicas)
 }
 
 // hasEndingPods reports whether a ReplicaSet is known to have terminating pods.
@@ -45,8 +45,11 @@ func (p *plan) hasEndingPods(m *member) bool { return m.hasTerminating() || p.s.
 // hasOldPods reports whether a pod of an old ReplicaSet may still run. Terminating pods still
 // run, although the ReplicaSet no longer counts them; the watch of pods may be behind. Until the
 // ReplicaSet's controller has observed that no pods are wanted, it may still create some. If the
-// pods are not known, some may exist.
+// pods are not known, some may exist. By the policy TerminationStarted, terminating pods do not matter.
 func (p *plan) hasOldPods() bool {
+	if p.d.Annotations[replacementAnnotation] == whenTerminating {
+		return slices.ContainsFunc(p.oldRSs, func(m *member) bool { return m.Replicas > 0 || !m.Observed || m.Existing > 0 })
+	}
 	return slices.ContainsFunc(p.oldRSs, func(m *member) bool {
 		return p.s.Pods == nil || m.Replicas > 0 || !m.Observed || m.Existing > 0 || p.hasEndingPods(m)
 	})

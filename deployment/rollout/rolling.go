@@ -52,8 +52,7 @@ func (rollingUpdate) sizeOfNew(p *plan) int64 {
 	if p.newRS.size >= p.d.Replicas {
 		return p.d.Replicas
 	}
-	room := max(p.d.maxReplicas()-sum(p.all(), size), 0)
-	return min(p.newRS.size+room, p.d.Replicas)
+	return min(p.newRS.size+p.room(), p.d.Replicas)
 }
 
 // shrinkOld removes pods from the old ReplicaSets, the oldest ReplicaSets first. It removes

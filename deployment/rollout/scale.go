@@ -20,8 +20,8 @@ func (p *plan) isOutdated(m *member) bool {
 // returns false if that is up to the strategy.
 func (p *plan) rescale() bool {
 	if m := p.activeOrLatest(); m != nil {
-		p.resize(m, p.d.Replicas)
-		if m.size > 0 && p.isOutdated(m) {
+		p.scaleTo(m, p.d.Replicas)
+		if m.size > 0 && m.size == p.d.Replicas && p.isOutdated(m) {
 			p.noteSize(m)
 		}
 		return true
@@ -69,6 +69,10 @@ func (p *plan) scaleProportionally() {
 		allowed = p.d.maxReplicas()
 	}
 	add := allowed - sum(members, size)
+	isCut := add > p.room()
+	if isCut {
+		add = p.room()
+	}
 	slices.SortStableFunc(members, func(a, b *member) int { return bySize(a, b, add > 0) })
 
 	sizes := make([]int64, len(members))
@@ -80,7 +84,10 @@ func (p *plan) scaleProportionally() {
 	}
 	sizes[0] = max(sizes[0]+rest, 0)
 	for i, m := range members {
-		p.resize(m, sizes[i])
+		p.setSize(m, sizes[i])
+		if isCut && p.d.Paused {
+			continue // the next plan adds the rest; that of a rollout is of the new template
+		}
 		p.noteSize(m)
 	}
 }
@@ -115,6 +122,9 @@ func (p *plan) share(m *member, add, rest int64) int64 {
 	// In float64, because the product of two int32 may overflow an int32.
 	fraction := int64(math.Round(float64(m.size)*float64(p.d.maxReplicas())/float64(before))) - m.size
 	if add > 0 {
+		if p.d.countsTerminating() {
+			fraction = max(fraction, 0) // the pods that one loses would take up the room of those that another gains
+		}
 		return min(fraction, rest)
 	}
 	// No ReplicaSet grows while all together shrink, although the number that its annotation
