@@ -119,9 +119,12 @@ plugin-archives: bin/archive ## Build the kubectl plugin for all platforms into 
 	@bin/archive -version $(VERSION) -created $(COMMITTED) -with kubectl-restarts/kubectl_complete-restarts -with LICENSE \
 		$(foreach p,$(PLUGIN_PLATFORMS),$p=bin/kubectl-restarts-$p)
 
-.PHONY: release
-release: build bin/release bin/helm ## Check that everything names VERSION=x.y.z, and put what is released into dist/
+.PHONY: version
+version:
 	@$(if $(filter command line,$(origin VERSION)),,echo 'give the version, as in: make release VERSION=2.1.0' >&2; exit 2)
+
+.PHONY: release
+release: version build bin/release bin/helm ## Check that everything names VERSION=x.y.z, and put what is released into dist/
 	@bin/release -version '$(VERSION)'
 	@rm -rf dist
 	@$(MAKE) --no-print-directory image plugin-archives

@@ -160,6 +160,8 @@ func apiConfig(o *options) (*rest.Config, error) {
 	switch {
 	case clientcmd.IsEmptyConfig(err): // the library recommends a variable that it does not read itself
 		return nil, errors.New("find the API server: not running in a cluster, and no kubeconfig file names a cluster in its current context; name one with --kubeconfig or KUBECONFIG, or a context with --context")
+	case err != nil && o.Kubeconfig != "":
+		return nil, fmt.Errorf("find the API server by --kubeconfig or KUBECONFIG, which is %q: %w", o.Kubeconfig, err)
 	case err != nil:
 		return nil, fmt.Errorf("find the API server: %w", err)
 	}

@@ -83,7 +83,7 @@ func TestWrongCommandLinesAreOneLineAndExitCode2(t *testing.T) {
 		{"--fan-out-group=configmap/ns/ca-bundle", "--fan-out-group: \"configmap/ns/ca-bundle\" does not name ConfigMaps in all namespaces"},
 		{"--fan-out-group=secret/*/tls", "--fan-out-group: \"secret/*/tls\" does not name ConfigMaps"},
 		{"--restart-window=sometimes", "--restart-window: window \"sometimes\""},
-		{"--kubeconfig=/does/not/exist", "/does/not/exist"},
+		{"--kubeconfig=/does/not/exist", "--kubeconfig or KUBECONFIG, which is \"/does/not/exist\""},
 		{"--context=nowhere --kubeconfig=/dev/null", "nowhere"},
 		{"--no-such-flag", "unknown flag"},
 		{"serve", "unexpected argument \"serve\""},
