@@ -29,6 +29,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 		p.notePause()
 		p.refreshNew()
 		p.rescale()
+		p.retryPods()
 		if !isRollback {
 			p.prune()
 		}
@@ -42,6 +43,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 	if p.isRescaled() {
 		p.refreshNew()
 		if p.rescale() {
+			p.retryPods()
 			p.estimateProgress() // the status below hides the progress from the next plan
 			return p.report()
 		}

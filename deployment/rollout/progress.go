@@ -57,10 +57,12 @@ func (p *plan) noteProgress() {
 		subject = fmt.Sprintf("ReplicaSet %q", p.newRS.Name)
 	}
 	switch {
+	case p.hasStopped():
+		p.conditions.renewProgress(reasonProgressed, subject+" is progressing.")
 	case p.isComplete():
 		p.noteComplete(subject + " has successfully progressed.")
 	case p.wasComplete(): // pods that come and go later are not part of a rollout
-	case p.hasProgressed() || p.hasStopped():
+	case p.hasProgressed():
 		p.conditions.renewProgress(reasonProgressed, subject+" is progressing.")
 	case p.hasTimedOut():
 		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionFalse, ReasonTimedOut, subject+" has timed out progressing.")
@@ -128,11 +130,14 @@ func (p *plan) wasComplete() bool {
 	return !slices.ContainsFunc(p.oldRSs, isNamed)
 }
 
-// hasStopped reports whether the old pods are gone or terminate, but the new ReplicaSet does not
-// exist, and the condition is still that of the rollout before: under Recreate, the deadline
-// begins then.
+// hasStopped reports whether the old pods are gone or terminate, but those of the new template
+// may not be created yet, and the condition is still that of the rollout before: under Recreate,
+// the deadline begins then.
 func (p *plan) hasStopped() bool {
-	return p.newRS == nil && sum(p.all(), existing) == 0 && p.conditions.progressesBy(reasonComplete)
+	if sum(p.all(), existing) > 0 || !p.conditions.progressesBy(reasonComplete) {
+		return false
+	}
+	return p.newRS == nil || p.d.NeedsPods() && p.d.Replicas > 0 && p.newRS.size == 0 && p.hasOldPods()
 }
 
 // updated returns how many pods have the present template.
@@ -151,13 +156,19 @@ func (p *plan) hasProgressed() bool {
 	if p.awaitsFirstStatus() {
 		last.UpdatedReplicas = 0
 	}
-	if before, now := last.TerminatingReplicas, present.TerminatingReplicas; p.d.countsTerminating() && before != nil && now != nil && *now < *before {
-		return true
-	}
-	return present.UpdatedReplicas > last.UpdatedReplicas ||
+	return p.hasFewerEnding() || present.UpdatedReplicas > last.UpdatedReplicas ||
 		present.Replicas-present.UpdatedReplicas < last.Replicas-last.UpdatedReplicas ||
 		present.ReadyReplicas > last.ReadyReplicas ||
 		present.AvailableReplicas > last.AvailableReplicas
+}
+
+// hasFewerEnding reports whether pods have ended, if that is all that the rollout waits for.
+func (p *plan) hasFewerEnding() bool {
+	if !p.d.countsTerminating() || p.newRS == nil || p.newRS.Available < p.d.Replicas {
+		return false
+	}
+	before, now := p.d.Status.TerminatingReplicas, p.terminating()
+	return before != nil && now != nil && *now < *before
 }
 
 // hasTimedOut reports whether the progress deadline has passed since the last progress.

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -10,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 )
 
 func withDeadline(seconds int32) func(*appsv1.Deployment) {
@@ -86,6 +88,26 @@ func TestOldPodsThatDoNotEndUnderRecreateExceedTheDeadline(t *testing.T) {
 			s.Now = now.Add(601 * time.Second)
 			expect(t, "message after the deadline", `Deployment "web" has timed out progressing.`, progressing(s).Message)
 		})
+	}
+}
+
+// The ReplicaSet of an undo exists already, and a Deployment that wants no pods is complete at once.
+func TestOldPodsThatDoNotEndExceedTheDeadlineOfAnUndo(t *testing.T) {
+	for _, first := range []int32{0, 3} {
+		d := web(first, "v1", recreated, counted(0, 0, 0, 0, completeWith("web-v2")), annotated(map[string]string{RevisionAnnotation: "2"}))
+		d.Status.TerminatingReplicas = new(int32(3))
+		old := set("v2", 0, 0, terminating(3))
+		s := stateOf(d, set("v1", 0, 0), old)
+		s.Pods = map[types.UID]int{old.UID: 3}
+		for range 4 {
+			actions, _ := Plan(s)
+			s = carryOut(s, actions)
+			d := *s.Deployment
+			d.Replicas = 3
+			s.Deployment = &d
+			s.Now = s.Now.Add(time.Hour)
+		}
+		expect(t, fmt.Sprintf("reason after the undo with %d replicas", first), ReasonTimedOut, progressing(s).Reason)
 	}
 }
 

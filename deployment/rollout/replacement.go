@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -46,6 +47,9 @@ func (p *plan) noteReplacement() {
 func (p *plan) room() int64 {
 	present := size
 	if p.d.countsTerminating() {
+		if slices.ContainsFunc(p.all(), func(m *member) bool { return !m.Observed && !m.isOrdered }) {
+			return 0 // it may have more pods than its status says
+		}
 		present = occupied
 	}
 	return max(p.d.maxReplicas()-sum(p.all(), present), 0)
@@ -61,10 +65,13 @@ func occupied(m *member) int64 {
 }
 
 // scaleTo orders a size, or as much of it as there is room for. In that case, the ReplicaSet keeps the mark of its
-// former size, so that the next plan continues.
+// former size, so that the next plan continues, unless a rollout begins: the rest is of the new template then.
 func (p *plan) scaleTo(m *member, replicas int64) {
 	if most := m.size + p.room(); p.d.countsTerminating() && replicas > most {
 		p.setSize(m, most)
+		if m != p.newRS && !p.d.Paused {
+			p.noteSize(m)
+		}
 		return
 	}
 	p.resize(m, replicas)

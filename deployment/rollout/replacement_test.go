@@ -1,7 +1,10 @@
 package rollout
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -68,8 +71,14 @@ func TestAScalingWaitsForPodsThatTerminate(t *testing.T) {
 			8, tight, []*ReplicaSet{set("v1", 1, 1, scaled, terminating(4)), set("v2", 1, 1, scaled)},
 			[]string{"update replicaset web-v1, desired-replicas 8, max-replicas 8", "scale replicaset web-v2 from 1 to 3, desired-replicas 8, max-replicas 8"},
 		},
-		"amid one that is paused": {
-			8, stopped, []*ReplicaSet{set("v1", 1, 1, scaled, terminating(4)), set("v2", 1, 1, scaled)}, []string{"scale replicaset web-v2 from 1 to 3"},
+		"amid one that is paused, no room for all": {
+			8, stopped, []*ReplicaSet{set("v1", 1, 1, scaled, terminating(4)), set("v2", 1, 1, scaled)}, []string{},
+		},
+		"amid one that is paused, room for all": {
+			8, stopped, []*ReplicaSet{set("v1", 1, 1, scaled), set("v2", 1, 1, scaled)},
+			[]string{
+				"scale replicaset web-v2 from 1 to 4, desired-replicas 8, max-replicas 8", "scale replicaset web-v1 from 1 to 4, desired-replicas 8, max-replicas 8",
+			},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -114,4 +123,74 @@ func TestARolloutIsNotCompleteWhilePodsTerminate(t *testing.T) {
 	d := web(3, "v2", replacedBy(whenTerminated), counted(3, 3, 3, 3, progressed(corev1.ConditionTrue, reasonProgressed)))
 	expect(t, "reason", reasonProgressed, progressing(stateOf(d, set("v1", 0, 0, terminating(1)), set("v2", 3, 3))).Reason)
 	expect(t, "reason at last", reasonComplete, progressing(stateOf(d, set("v1", 0, 0), set("v2", 3, 3))).Reason)
+}
+
+// following carries out what plans order, an hour apart, while the ReplicaSet controller obeys and no pod ends.
+func following(s *State, plans int) *State {
+	for range plans {
+		actions, _ := Plan(s)
+		s = carryOut(s, actions)
+		for _, rs := range s.ReplicaSets {
+			rs.Observed, rs.Existing, rs.Ready, rs.Available = true, rs.Replicas, rs.Replicas, rs.Replicas
+		}
+		s.Now = s.Now.Add(time.Hour)
+	}
+	return s
+}
+
+func completeWith(name string) appsv1.DeploymentCondition {
+	return condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, fmt.Sprintf("ReplicaSet %q has successfully progressed.", name), 10)
+}
+
+func TestAScalingThatWaitsDoesNotHoldUpARollout(t *testing.T) {
+	d := web(5, "v2", withLimits("0", "1"), replacedBy(whenTerminated), counted(4, 0, 4, 4, completeWith("web-v1")))
+	d.Status.TerminatingReplicas = new(int32(1))
+	if s := following(stateOf(d, set("v1", 4, 4, terminating(1), sized("4", "4"))), 5); newPlan(s).newRS == nil {
+		t.Errorf("no new ReplicaSet; %v", progressing(s))
+	}
+	d = web(8, "v2", withLimits("0", "4"), replacedBy(whenTerminated))
+	if s := following(stateOf(d, set("v1", 3, 3, terminating(1), sized("4", "4")), set("v2", 0, 0)), 6); newPlan(s).newRS.size == 0 {
+		t.Errorf("the sizes stay %v", sizesOf(s))
+	}
+}
+
+// Its controller may have created pods of which its status does not tell yet.
+func TestAReplicaSetThatIsNotObservedLeavesNoRoom(t *testing.T) {
+	unobserved := func(rs *ReplicaSet) { rs.Observed = false }
+	p := newPlan(stateOf(web(4, "v3", withLimits("4", "0"), replacedBy(whenTerminated)), set("v1", 4, 4), set("v2", 0, 0, unobserved), set("v3", 0, 0)))
+	expect(t, "room", int64(0), p.room())
+}
+
+func TestARollbackKeepsThePolicy(t *testing.T) {
+	other := func(rs *ReplicaSet) {
+		all := rs.allAnnotations()
+		all[replacementAnnotation] = whenTerminating
+		rs.SetAnnotations(all)
+	}
+	d := web(3, "v2", annotated(map[string]string{replacementAnnotation: whenTerminated, RollbackAnnotation: "1"}))
+	for _, old := range []*ReplicaSet{set("v1", 0, 0), set("v1", 0, 0, other)} {
+		actions, _ := Plan(stateOf(d, old, set("v2", 3, 3)))
+		at := slices.IndexFunc(actions, func(a Action) bool { _, is := a.(RollBack); return is })
+		back := actions[at].(RollBack)
+		if _, changes := back.Annotations[replacementAnnotation]; changes || slices.Contains(back.Remove, replacementAnnotation) {
+			t.Errorf("%v", back)
+		}
+	}
+}
+
+// A pod that is evicted again and again ends each time.
+func TestNewPodsThatEndAreNoProgress(t *testing.T) {
+	d := web(3, "v2", withLimits("1", "1"), replacedBy(whenTerminated), counted(4, 1, 3, 3, progressed(corev1.ConditionTrue, reasonProgressed)))
+	s := stateOf(d, set("v1", 2, 2), set("v2", 1, 0))
+	for i := range 6 {
+		for _, rs := range s.ReplicaSets {
+			if rs.Observed, rs.Existing = true, rs.Replicas; rs.Name == "web-v2" {
+				rs.Terminating = new(int32((i + 1) % 2))
+			}
+		}
+		actions, _ := Plan(s)
+		s = carryOut(s, actions)
+		s.Now = s.Now.Add(5 * time.Minute)
+	}
+	expect(t, "reason", ReasonTimedOut, progressing(s).Reason)
 }

@@ -9,6 +9,9 @@ func (p *plan) retryPods() {
 	if p.newRS == nil || p.newRS.Failure == nil || p.newRS.Existing >= p.newRS.size || before == nil || now == nil || *now >= *before {
 		return
 	}
+	if last, err := time.Parse(time.RFC3339, p.newRS.Annotations[retriedAnnotation]); err == nil && last.After(p.s.StatusWritten) && p.s.Now.Sub(last) < time.Minute {
+		return // the status that tells of it is not written yet
+	}
 	at := map[string]string{retriedAnnotation: p.s.Now.UTC().Format(time.RFC3339)}
 	p.newRS.set(missing(at, p.newRS.Annotations))
 }

@@ -1,6 +1,7 @@
 package rollout
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -41,4 +42,31 @@ func TestPodsThatCouldNotBeCreatedAreTriedAgainWhenOthersHaveEnded(t *testing.T)
 			expect(t, "orders", test.want, orders(stateOf(d, test.old, test.new)))
 		})
 	}
+}
+
+func TestPodsAreTriedAgainWhileTheDeploymentIsPaused(t *testing.T) {
+	failing := func(rs *ReplicaSet) {
+		rs.Existing = 2
+		rs.Failure = &appsv1.ReplicaSetCondition{Type: appsv1.ReplicaSetReplicaFailure, Reason: "FailedCreate"}
+	}
+	s := stateOf(web(5, "v2", paused, withStatus(appsv1.DeploymentStatus{ObservedGeneration: 2, TerminatingReplicas: new(int32(3))})), set("v1", 0, 0), set("v2", 5, 2, failing))
+	expect(t, "orders", []string{"update replicaset web-v2, " + retriedAnnotation + " " + now.UTC().Format(time.RFC3339)}, orders(s))
+}
+
+// Until it is written, the status says that more pods terminate, each time that the Deployment is looked at.
+func TestPodsAreNotTriedAgainEachSecondWhileTheStatusIsRefused(t *testing.T) {
+	failing := func(rs *ReplicaSet) {
+		rs.Existing = 0
+		rs.Failure = &appsv1.ReplicaSetCondition{Type: appsv1.ReplicaSetReplicaFailure, Reason: "FailedCreate"}
+	}
+	s := stateOf(web(3, "v2", withStatus(appsv1.DeploymentStatus{ObservedGeneration: 2, TerminatingReplicas: new(int32(1))})), set("v1", 0, 0), set("v2", 3, 0, failing))
+	written := 0
+	for range 60 {
+		actions, _ := Plan(s)
+		actions = slices.DeleteFunc(actions, func(a Action) bool { return a.Kind() == "status" })
+		written += len(actions)
+		s = carryOut(s, actions)
+		s.Now = s.Now.Add(time.Second)
+	}
+	expect(t, "writes in a minute", 1, written)
 }

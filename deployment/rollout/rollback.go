@@ -53,9 +53,10 @@ func (p *plan) giveUpRollback(reason, message string) {
 // ReplicaSet.
 func (p *plan) restore(source *member, revision int64) RollBack {
 	wanted := source.Copied.Map(0)
+	delete(wanted, replacementAnnotation) // it stands for a field outside the template
 	remove := []string{RollbackAnnotation}
 	for key := range p.d.Annotations {
-		if _, kept := wanted[key]; IsCopied(key) && !kept {
+		if _, kept := wanted[key]; IsCopied(key) && !kept && key != replacementAnnotation {
 			remove = append(remove, key)
 		}
 	}

@@ -69,9 +69,11 @@ func (p *plan) scaleProportionally() {
 		allowed = p.d.maxReplicas()
 	}
 	add := allowed - sum(members, size)
-	isCut := add > p.room()
-	if isCut {
-		add = p.room()
+	if room := p.room(); add > room {
+		if p.d.Paused {
+			return // until there is room for all
+		}
+		add = room // the rest is of the new template
 	}
 	slices.SortStableFunc(members, func(a, b *member) int { return bySize(a, b, add > 0) })
 
@@ -84,10 +86,7 @@ func (p *plan) scaleProportionally() {
 	}
 	sizes[0] = max(sizes[0]+rest, 0)
 	for i, m := range members {
-		p.setSize(m, sizes[i])
-		if isCut && p.d.Paused {
-			continue // the next plan adds the rest; that of a rollout is of the new template
-		}
+		p.resize(m, sizes[i])
 		p.noteSize(m)
 	}
 }
