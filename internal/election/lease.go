@@ -43,6 +43,9 @@ type lease struct {
 	// such a process another one takes a Lease that nobody renews.
 	hasWatched bool
 	headStart  time.Duration
+	// answering is since when no look at the Lease has failed, zero if the last one has: during an outage, nobody uses a
+	// head start.
+	answering time.Time
 }
 
 func newLease(config *rest.Config, o Options) (*lease, error) {
@@ -116,7 +119,7 @@ func (l *lease) isFree() bool {
 	if !l.hasWatched {
 		limit += l.headStart
 	}
-	return time.Since(l.changed) > limit
+	return time.Since(l.changed) > limit && (l.hasWatched || time.Since(l.answering) > l.headStart)
 }
 
 // hold takes the lease, or renews it. It returns errHeldByOther if another process holds it.
@@ -129,7 +132,11 @@ func (l *lease) hold(ctx context.Context) error {
 	case apierrors.IsNotFound(err):
 		return l.create(ctx)
 	case err != nil:
+		l.answering = time.Time{}
 		return fmt.Errorf("get lease: %w", err)
+	}
+	if l.answering.IsZero() {
+		l.answering = time.Now()
 	}
 	l.see(present)
 	if !l.isHeld() && !l.isFree() {

@@ -168,6 +168,33 @@ func TestWhoHasWaitedForALeaseGoesBeforeWhoHasJustStarted(t *testing.T) {
 	})
 }
 
+// The API server is away again while the one that has just started lets the others go first.
+func TestWhoHasWaitedForALeaseGoesFirstAfterAnOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &leaseStore{}
+		leader, standby := store.open(t), store.open(t)
+		requireHold(t, leader, nil)
+		requireHold(t, standby, errHeldByOther)
+		requireHold(t, leader, nil)
+		requireHold(t, standby, errHeldByOther)
+		restarted := store.open(t)
+		requireHold(t, restarted, errHeldByOther)
+		store.disturb = func() (arrives, answers bool) { return false, false }
+		for range 10 {
+			time.Sleep(4400 * time.Millisecond)
+			if restarted.hold(t.Context()) == nil || standby.hold(t.Context()) == nil {
+				t.Fatal("the lease was taken without an answer")
+			}
+		}
+		store.disturb = nil
+		requireHold(t, restarted, errHeldByOther)
+		time.Sleep(4400 * time.Millisecond) // the longest pause between two attempts
+		requireHold(t, restarted, errHeldByOther)
+		time.Sleep(2 * time.Second)
+		requireHold(t, restarted, nil) // there might be nobody else
+	})
+}
+
 // The times in a Lease come from another clock.
 func TestTheClockOfTheHolderDoesNotMatter(t *testing.T) {
 	for name, skew := range map[string]time.Duration{"behind": -time.Hour, "ahead": time.Hour} {
