@@ -61,6 +61,7 @@ func (r *replicas) launch(ctx context.Context, i int) error {
 	r.ever = append(r.ever, controller)
 	late := r.stopping
 	r.mu.Unlock()
+	r.judge.note(fmt.Sprintf("controller %d starts", controller.PID())) // the log names it in the same way
 	if late {
 		return controller.Stop()
 	}
@@ -88,7 +89,7 @@ func (r *replicas) ended(ctx context.Context, i int, controller *harness.Control
 			break
 		}
 		r.lost++
-		r.judge.note("a controller has lost its lease")
+		r.judge.note(fmt.Sprintf("controller %d has lost its lease", controller.PID()))
 	default:
 		r.crashes = append(r.crashes, fmt.Sprintf("a controller ended with exit code %d: %v", code, controller.Running()))
 	}
