@@ -274,12 +274,6 @@ func TestNewPodsWaitUntilOldOnesHaveEndedIfTheirDeploymentSaysSo(t *testing.T) {
 	s.takeFinalizers(app)
 	s.awaitSizes(app, 0, 5)
 	s.awaitRollout(app)
-	s.eventually("the rollout counts as complete", func(ctx context.Context) error {
-		d, err := s.client.AppsV1().Deployments(s.namespace).Get(ctx, app.name, metav1.GetOptions{})
-		if err == nil && !slices.ContainsFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Reason == "NewReplicaSetAvailable" }) {
-			err = fmt.Errorf("its conditions are %+v", d.Status.Conditions)
-		}
-		return err
-	})
+	s.awaitCondition(app, appsv1.DeploymentProgressing, "NewReplicaSetAvailable")
 	s.takeFinalizers(app) // so that the namespace could be deleted
 }

@@ -110,12 +110,9 @@ func (p *plan) noteComplete(message string) {
 
 // isComplete reports whether all pods are new and available, and there are as many as wanted.
 func (p *plan) isComplete() bool {
-	if ending := p.terminating(); p.d.countsTerminating() && ending != nil && *ending > 0 {
-		return false
-	}
 	return p.newRS != nil && p.updated() == p.d.Replicas &&
 		sum(p.all(), existing) == p.d.Replicas &&
-		sum(p.all(), available) == p.d.Replicas
+		sum(p.all(), available) == p.d.Replicas && !p.awaitsEnds()
 }
 
 // wasComplete reports whether the rollout was completed earlier and all pods are new, whether
@@ -164,11 +161,7 @@ func (p *plan) hasProgressed() bool {
 
 // hasFewerEnding reports whether pods have ended, if that is all that the rollout waits for.
 func (p *plan) hasFewerEnding() bool {
-	if !p.d.countsTerminating() || p.newRS == nil || p.newRS.Available < p.d.Replicas {
-		return false
-	}
-	before, now := p.d.Status.TerminatingReplicas, p.terminating()
-	return before != nil && now != nil && *now < *before
+	return p.d.countsTerminating() && p.newRS != nil && p.newRS.Available >= p.d.Replicas && p.fewerTerminate()
 }
 
 // hasTimedOut reports whether the progress deadline has passed since the last progress.

@@ -29,6 +29,15 @@ func (d *Deployment) countsTerminating() bool {
 	return d.Annotations[replacementAnnotation] == whenTerminated
 }
 
+// awaitsEnds reports whether pods are known to terminate that take their place until they have ended.
+func (p *plan) awaitsEnds() bool {
+	if !p.d.countsTerminating() {
+		return false
+	}
+	ending := p.terminating()
+	return ending != nil && *ending > 0
+}
+
 // noteReplacement reports at the beginning of a rollout that its policy cannot be kept.
 func (p *plan) noteReplacement() {
 	const doing = "The rollout continues as without the annotation."

@@ -14,7 +14,7 @@ func replacedBy(policy string) func(*appsv1.Deployment) {
 	return annotated(map[string]string{replacementAnnotation: policy, RevisionAnnotation: "2"})
 }
 
-// existing lets a ReplicaSet have more pods than it wants.
+// stillHaving lets a ReplicaSet have more pods than it wants.
 func stillHaving(pods int64) func(*ReplicaSet) { return func(rs *ReplicaSet) { rs.Existing = pods } }
 
 func TestPodsThatTerminateTakeUpRoomUntilTheyHaveEnded(t *testing.T) {

@@ -5,8 +5,7 @@ import "time"
 // retryPods writes to the new ReplicaSet when an old pod has ended, if pods of the new one could not be created, such as for
 // lack of quota: its controller tries again at each write, and otherwise after pauses of up to a quarter of an hour.
 func (p *plan) retryPods() {
-	before, now := p.d.Status.TerminatingReplicas, p.terminating()
-	if p.newRS == nil || p.newRS.Failure == nil || p.newRS.Existing >= p.newRS.size || before == nil || now == nil || *now >= *before {
+	if p.newRS == nil || p.newRS.Failure == nil || p.newRS.Existing >= p.newRS.size || !p.fewerTerminate() {
 		return
 	}
 	if last, err := time.Parse(time.RFC3339, p.newRS.Annotations[retriedAnnotation]); err == nil && last.After(p.s.StatusWritten) && p.s.Now.Sub(last) < time.Minute {

@@ -99,6 +99,12 @@ func (p *plan) terminating() *int32 {
 	return &n
 }
 
+// fewerTerminate reports whether fewer pods are known to terminate than the last status says.
+func (p *plan) fewerTerminate() bool {
+	before, now := p.d.Status.TerminatingReplicas, p.terminating()
+	return before != nil && now != nil && *now < *before
+}
+
 // IsHeldUp reports whether the status says that the rollout makes no progress for the given
 // reason.
 func (d *Deployment) IsHeldUp(reason string) bool {
