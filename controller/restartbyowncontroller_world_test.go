@@ -18,6 +18,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 var ofRollout = names.WorkloadRef{Kind: "rollouts.argoproj.io", Namespace: "ns", Name: "web"}
@@ -144,7 +145,7 @@ func (w *rolloutWorld) reconcile() {
 		ready, left := 0, -1
 		for i := range w.pods {
 			if pod := &w.pods[i]; isOwn(pod) {
-				if delivery.IsReady(pod) {
+				if podsight.IsReady(pod) {
 					ready++
 				}
 				if pod.CreationTimestamp.Time.Before(at) {

@@ -9,6 +9,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 // pod is what the engine needs to know about a pod: whether the Recreate strategy has to wait
@@ -24,7 +25,7 @@ type pod struct {
 func newPod(object *corev1.Pod) *pod {
 	p := &pod{
 		Meta: rollout.MetaOf(&object.ObjectMeta),
-		runs: object.Status.Phase != corev1.PodSucceeded && object.Status.Phase != corev1.PodFailed,
+		runs: !podsight.HasFinished(object),
 	}
 	if controller := metav1.GetControllerOfNoCopy(object); controller != nil && controller.Kind == replicaSetKind.Kind {
 		p.controller = controller.UID

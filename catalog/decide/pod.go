@@ -10,6 +10,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 // Pod is what a decision needs to know about a pod: when its containers read their configs.
@@ -48,7 +49,7 @@ type Start struct {
 // see [workload.Workload.Readers]. It returns false for a pod that does not matter because it
 // is terminating or has finished. It does not keep the pod itself.
 func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
-	if pod.DeletionTimestamp != nil || HasFinished(pod) {
+	if pod.DeletionTimestamp != nil || podsight.HasFinished(pod) {
 		return Pod{}, false
 	}
 	p := Pod{Created: pod.CreationTimestamp.Time}
@@ -72,11 +73,6 @@ func NewPod(pod *corev1.Pod, containers []string) (Pod, bool) {
 		p.Started = firstAndLast(p.Started)
 	}
 	return p, true
-}
-
-// HasFinished reports whether no container of a pod will run any more.
-func HasFinished(pod *corev1.Pod) bool {
-	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
 // startOf returns when a container started. The kubelet reports no time for an init container

@@ -8,8 +8,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 
-	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 // Evicted is a pod to evict.
@@ -39,9 +39,9 @@ func LeftOf(w *workload.Workload) *Left { return &Left{workload: w} }
 
 // Add takes in a pod that the workload, or one of its revisions, controls. It does not keep the pod.
 func (l *Left) Add(pod *corev1.Pod) {
-	isReady := IsReady(pod)
+	isReady := podsight.IsReady(pod)
 	switch {
-	case decide.HasFinished(pod):
+	case podsight.HasFinished(pod):
 		return
 	case pod.DeletionTimestamp != nil:
 		l.terminating = true

@@ -15,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 // evicting is a workload whose restart by eviction was recorded at noon.
@@ -259,12 +260,12 @@ func TestARestartWhosePodsMayNotBeEvictedSaysNothingAboutTheContent(t *testing.T
 	s.require(t, 601, delivery.Neutral, "no pod may be evicted: the budget refuses")
 	s = evictionOf(true)
 	s.require(t, 1, delivery.Rolling, "")
-	s.restart.Held, s.condition, s.why = "somebody holds it", delivery.Hanging, "it hangs" // as a pod does that was evicted before
+	s.restart.Held, s.condition, s.why = "somebody holds it", podsight.Hanging, "it hangs" // as a pod does that was evicted before
 	s.require(t, 600, delivery.Rolling, "")
 	s.require(t, 601, delivery.Failed, "")
 	s = evictionOf(true)
 	s.require(t, 1, delivery.Rolling, "")
-	s.condition, s.why = delivery.Hanging, "it hangs"
+	s.condition, s.why = podsight.Hanging, "it hangs"
 	s.require(t, 601, delivery.Failed, "no progress for 10m0s: it hangs")
 }
 

@@ -10,6 +10,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 // Restarts of workloads of which some pods ran, and some were missing.
@@ -24,8 +25,8 @@ func lacking(missing int32, rollout workload.Rollout) *story {
 }
 
 // crash makes pods crash from now on.
-func (s *story) crash(tally delivery.Tally) {
-	s.condition, s.why, s.tally = delivery.Broken, "CrashLoopBackOff", tally
+func (s *story) crash(tally podsight.Tally) {
+	s.condition, s.why, s.tally = podsight.Broken, "CrashLoopBackOff", tally
 }
 
 func rollout(wanted, updated, outdated, available int32) workload.Rollout {
@@ -36,20 +37,20 @@ func TestARestartOfAWorkloadThatLacksPodsIsJudgedByThoseThatRan(t *testing.T) {
 	for name, test := range map[string]struct {
 		missing int32
 		rollout workload.Rollout
-		tally   delivery.Tally   // one of which crashes if any is down
+		tally   podsight.Tally   // one of which crashes if any is down
 		soon    delivery.Verdict // after the soak time
 		late    delivery.Verdict // at the deadline
 	}{
-		"as many run": {1, rollout(3, 3, 0, 2), delivery.Tally{Broken: 1, Down: 1, Ready: 2, Ran: 2}, delivery.Delivered, ""},
-		"more crash":  {1, rollout(3, 2, 1, 2), delivery.Tally{Broken: 2, Down: 2}, delivery.Failed, ""},
-		"more crash though the rollout looks done":       {1, rollout(3, 3, 0, 2), delivery.Tally{Broken: 2, Down: 2, Ready: 1}, delivery.Failed, ""},
-		"others start beside the one that crashed":       {1, rollout(10, 5, 8, 8), delivery.Tally{Broken: 1, Down: 5}, delivery.Rolling, delivery.Failed},
-		"it is the first of all":                         {1, rollout(3, 1, 2, 2), delivery.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Neutral},
-		"it is another one, beside the one that crashed": {1, rollout(3, 1, 3, 2), delivery.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Failed},
-		"another one crashes beside a dead node":         {1, rollout(5, 2, 3, 3), delivery.Tally{Broken: 1, Down: 1, Ready: 1}, delivery.Rolling, delivery.Failed},
-		"as many run only now":                           {1, rollout(3, 3, 0, 2), delivery.Tally{Broken: 1, Down: 1, Ready: 2}, delivery.Rolling, ""},
-		"as many run beside a dead node":                 {1, rollout(5, 4, 1, 4), delivery.Tally{Ready: 4, Ran: 4}, delivery.Rolling, delivery.Delivered},
-		"as many are ready only now":                     {1, rollout(5, 4, 1, 4), delivery.Tally{Ready: 4}, delivery.Rolling, delivery.Neutral},
+		"as many run": {1, rollout(3, 3, 0, 2), podsight.Tally{Broken: 1, Down: 1, Ready: 2, Ran: 2}, delivery.Delivered, ""},
+		"more crash":  {1, rollout(3, 2, 1, 2), podsight.Tally{Broken: 2, Down: 2}, delivery.Failed, ""},
+		"more crash though the rollout looks done":       {1, rollout(3, 3, 0, 2), podsight.Tally{Broken: 2, Down: 2, Ready: 1}, delivery.Failed, ""},
+		"others start beside the one that crashed":       {1, rollout(10, 5, 8, 8), podsight.Tally{Broken: 1, Down: 5}, delivery.Rolling, delivery.Failed},
+		"it is the first of all":                         {1, rollout(3, 1, 2, 2), podsight.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Neutral},
+		"it is another one, beside the one that crashed": {1, rollout(3, 1, 3, 2), podsight.Tally{Broken: 1, Down: 1}, delivery.Rolling, delivery.Failed},
+		"another one crashes beside a dead node":         {1, rollout(5, 2, 3, 3), podsight.Tally{Broken: 1, Down: 1, Ready: 1}, delivery.Rolling, delivery.Failed},
+		"as many run only now":                           {1, rollout(3, 3, 0, 2), podsight.Tally{Broken: 1, Down: 1, Ready: 2}, delivery.Rolling, ""},
+		"as many run beside a dead node":                 {1, rollout(5, 4, 1, 4), podsight.Tally{Ready: 4, Ran: 4}, delivery.Rolling, delivery.Delivered},
+		"as many are ready only now":                     {1, rollout(5, 4, 1, 4), podsight.Tally{Ready: 4}, delivery.Rolling, delivery.Neutral},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := lacking(test.missing, test.rollout)
@@ -79,7 +80,7 @@ func TestPodsThatAreBackHideNoFailure(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := lacking(test.missing, rollout(test.then.Wanted, 0, test.then.Wanted, test.then.Wanted-test.missing))
 			s.workload.Rollout = test.then
-			s.crash(delivery.Tally{Broken: test.broken, Down: test.broken, Ready: test.up})
+			s.crash(podsight.Tally{Broken: test.broken, Down: test.broken, Ready: test.up})
 			for seconds := 5.0; seconds < 700; seconds += 15 {
 				if got := s.look(seconds); got.Verdict == delivery.Failed {
 					return
@@ -95,14 +96,14 @@ func TestPodsThatAreBackHideNoFailure(t *testing.T) {
 func TestAnotherRestartThatStopsAtTheKnownPodIsNoFailure(t *testing.T) {
 	s := lacking(1, rollout(10, 5, 5, 9))
 	s.workload.Timestamp, s.workload.Rollout = at(20).Format(time.RFC3339Nano), rollout(10, 1, 9, 9)
-	s.crash(delivery.Tally{Broken: 1, Down: 1, Ready: 5, Ran: 5})
+	s.crash(podsight.Tally{Broken: 1, Down: 1, Ready: 5, Ran: 5})
 	s.require(t, 21, delivery.Rolling, "")
 	s.require(t, 640, delivery.Neutral, "")
 }
 
 func TestAPodWithoutANodeHidesNoOthersThatHang(t *testing.T) {
 	s := lacking(1, rollout(3, 3, 0, 0))
-	s.condition, s.why, s.tally = delivery.Blocked, "Unschedulable", delivery.Tally{Down: 2}
+	s.condition, s.why, s.tally = podsight.Blocked, "Unschedulable", podsight.Tally{Down: 2}
 	s.require(t, 17, delivery.Rolling, "")
 	s.require(t, 602, delivery.Failed, "no progress for 10m0s: 2 pods are down, more than were missing before")
 }
@@ -110,7 +111,7 @@ func TestAPodWithoutANodeHidesNoOthersThatHang(t *testing.T) {
 func TestTheOwnDeadlineCountsBesideAPodThatAlwaysCrashes(t *testing.T) {
 	s := lacking(1, rollout(10, 2, 8, 8))
 	s.workload.Rollout.Deadline = 3600
-	s.crash(delivery.Tally{Broken: 1, Down: 2})
+	s.crash(podsight.Tally{Broken: 1, Down: 2})
 	s.require(t, 602, delivery.Rolling, "")
 }
 
@@ -121,7 +122,7 @@ func TestTheEvictedPodThatWasUnreadyBeforeIsNoFailure(t *testing.T) {
 	s.look(1)
 	s.workload.Rollout = delivery.Evicting(evicting(status), 2) // it went first
 	s.look(5)
-	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	s.crash(podsight.Tally{Broken: 1, Down: 1})
 	s.require(t, 60, delivery.Rolling, "")
 	s.require(t, 606, delivery.Neutral, "")
 }
@@ -129,11 +130,11 @@ func TestTheEvictedPodThatWasUnreadyBeforeIsNoFailure(t *testing.T) {
 // An unrelated node goes.
 func TestThePodThatCrashedBeforeMayCrashThoughFewerAreWanted(t *testing.T) {
 	s := lacking(1, rollout(50, 2, 48, 49))
-	s.crash(delivery.Tally{Broken: 1, Down: 1, Ready: 10})
+	s.crash(podsight.Tally{Broken: 1, Down: 1, Ready: 10})
 	s.workload.Rollout = rollout(49, 11, 38, 48)
 	s.require(t, 120, delivery.Rolling, "")
 	s.require(t, 136, delivery.Rolling, "")
-	s.workload.Rollout, s.tally = rollout(49, 49, 0, 48), delivery.Tally{Broken: 1, Down: 1, Ready: 48, Ran: 48}
+	s.workload.Rollout, s.tally = rollout(49, 49, 0, 48), podsight.Tally{Broken: 1, Down: 1, Ready: 48, Ran: 48}
 	s.require(t, 140, delivery.Rolling, "")
 	s.require(t, 171, delivery.Delivered, "")
 }
@@ -145,9 +146,9 @@ func TestNewPodsMustRunForTheSoakThoughAsManyEarlierOnesDo(t *testing.T) {
 			if s.restart.IsWhole() {
 				t.Error("its place is free, and later waves begin")
 			}
-			s.condition, s.why, s.tally = delivery.Hanging, "it starts", delivery.Tally{Down: 1}
+			s.condition, s.why, s.tally = podsight.Hanging, "it starts", podsight.Tally{Down: 1}
 			s.require(t, 31, delivery.Rolling, "")
-			s.workload.Rollout, s.condition, s.tally = after, delivery.Fine, delivery.Tally{Ready: 1}
+			s.workload.Rollout, s.condition, s.tally = after, podsight.Fine, podsight.Tally{Ready: 1}
 			s.require(t, 40, delivery.Rolling, "")
 		})
 	}
@@ -156,17 +157,17 @@ func TestNewPodsMustRunForTheSoakThoughAsManyEarlierOnesDo(t *testing.T) {
 func TestAFailureOfAWorkloadThatLacksPodsEndsWhenAsManyRun(t *testing.T) {
 	for name, test := range map[string]struct {
 		then  workload.Rollout
-		tally delivery.Tally
+		tally podsight.Tally
 		want  delivery.Verdict
 	}{
-		"as many run":               {rollout(3, 3, 0, 1), delivery.Tally{Ready: 1, Ran: 1}, delivery.Delivered},
-		"all run in place":          {rollout(3, 3, 0, 3), delivery.Tally{Broken: 3, Down: 3, Ready: 3, Ran: 3}, delivery.Delivered},
-		"they crash in turns":       {rollout(3, 3, 0, 1), delivery.Tally{Broken: 3, Down: 3}, delivery.Rolling},
-		"an earlier one runs still": {rollout(3, 2, 1, 1), delivery.Tally{Down: 2}, delivery.Rolling},
+		"as many run":               {rollout(3, 3, 0, 1), podsight.Tally{Ready: 1, Ran: 1}, delivery.Delivered},
+		"all run in place":          {rollout(3, 3, 0, 3), podsight.Tally{Broken: 3, Down: 3, Ready: 3, Ran: 3}, delivery.Delivered},
+		"they crash in turns":       {rollout(3, 3, 0, 1), podsight.Tally{Broken: 3, Down: 3}, delivery.Rolling},
+		"an earlier one runs still": {rollout(3, 2, 1, 1), podsight.Tally{Down: 2}, delivery.Rolling},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := lacking(2, rollout(3, 3, 0, 1))
-			s.crash(delivery.Tally{Broken: 3, Down: 3})
+			s.crash(podsight.Tally{Broken: 3, Down: 3})
 			s.require(t, 31.5, delivery.Failed, "")
 			s.restart.Fail(&s.workload)
 			s.workload.Rollout = test.then
@@ -175,7 +176,7 @@ func TestAFailureOfAWorkloadThatLacksPodsEndsWhenAsManyRun(t *testing.T) {
 			}
 			got := s.restart.LookAfterFailure(&s.workload, policy, at(140))
 			if got.Verdict == delivery.AskPods {
-				got = s.restart.LookAtPodsAfterFailure(&s.workload, policy, delivery.Sight{Tally: test.tally}, at(140))
+				got = s.restart.LookAtPodsAfterFailure(&s.workload, policy, podsight.Sight{Tally: test.tally}, at(140))
 			}
 			if got.Verdict != test.want {
 				t.Errorf("%+v, want %s", got, test.want)
@@ -199,7 +200,7 @@ func TestPodsBelowAPartitionProveNothing(t *testing.T) {
 		t.Errorf("%d", ran)
 	}
 	s := lacking(0, partitioned(5, 4, 1, 4))
-	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	s.crash(podsight.Tally{Broken: 1, Down: 1})
 	if got := s.look(32); got.Verdict == delivery.Delivered {
 		t.Errorf("%+v", got)
 	}
@@ -209,7 +210,7 @@ func TestThePodsFromAPartitionUpAreEnoughIfOthersRestartThem(t *testing.T) {
 	s := lacking(0, partitioned(6, 3, 3, 6))
 	s.workload.Timestamp = at(20).Format(time.RFC3339Nano)
 	s.require(t, 20, delivery.Rolling, "")
-	s.tally = delivery.Tally{Ready: 3, Ran: 3}
+	s.tally = podsight.Tally{Ready: 3, Ran: 3}
 	s.require(t, 60, delivery.Delivered, "")
 }
 
@@ -218,9 +219,9 @@ func TestALoweredPartitionIsNoStall(t *testing.T) {
 	s := lacking(0, partitioned(6, 3, 0, 6))
 	s.workload.Rollout = partitioned(6, 3, 3, 6)
 	s.require(t, 720, delivery.Rolling, "")
-	s.condition, s.why = delivery.Hanging, "it has started and is not ready"
+	s.condition, s.why = podsight.Hanging, "it has started and is not ready"
 	for i := range int32(3) {
-		s.workload.Rollout, s.tally = partitioned(6, 0, 4+i, 5), delivery.Tally{Ready: 3 + i, Down: 1}
+		s.workload.Rollout, s.tally = partitioned(6, 0, 4+i, 5), podsight.Tally{Ready: 3 + i, Down: 1}
 		for seconds := 730 + 240*float64(i); seconds < 970+240*float64(i); seconds += 15 {
 			s.require(t, seconds, delivery.Rolling, "")
 		}
@@ -249,7 +250,7 @@ func TestAPodThatDoesNotExistIsNotTheOneThatIsDown(t *testing.T) {
 	s := lacking(1, rollout(3, 0, 2, 2))
 	s.workload.Rollout = rollout(3, 1, 1, 1)
 	s.look(2)
-	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	s.crash(podsight.Tally{Broken: 1, Down: 1})
 	s.require(t, 31.5, delivery.Rolling, "")
 	s.require(t, 640, delivery.Failed, "")
 }
@@ -259,7 +260,7 @@ func TestAPodThatWasNeverThereIsNoFailure(t *testing.T) {
 	s := lacking(1, rollout(3, 0, 3, 2))
 	s.workload.Rollout = rollout(3, 1, 2, 2)
 	s.look(2)
-	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	s.crash(podsight.Tally{Broken: 1, Down: 1})
 	s.workload.Rollout = rollout(5, 1, 2, 2)
 	s.workload.Rollout.CannotCreate = true
 	s.require(t, 31.5, delivery.Rolling, "")
@@ -275,7 +276,7 @@ func TestAStatefulSetThatIsScaledUpBehindItsBrokenPodHasNotFailed(t *testing.T) 
 	s.look(1)
 	s.workload.Rollout = rollout(3, 1, 2, 2)
 	s.look(2)
-	s.crash(delivery.Tally{Broken: 1, Down: 1})
+	s.crash(podsight.Tally{Broken: 1, Down: 1})
 	s.require(t, 31.5, delivery.Rolling, "")
 	s.workload.Rollout = rollout(5, 1, 2, 2)
 	s.require(t, 120, delivery.Rolling, "")

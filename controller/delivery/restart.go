@@ -7,6 +7,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 // Verdict is what became of a restart.
@@ -47,7 +48,7 @@ type Judgement struct {
 	Reason  string
 	Again   time.Duration
 	// Seen is the pod that shows a failure.
-	Seen Sight
+	Seen podsight.Sight
 }
 
 // firstAsk is after how long without progress the pods are read for the first time. The time
@@ -323,7 +324,7 @@ func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time
 }
 
 // LookAtPodsAfterFailure judges after [AskPods] whether the pods run after all.
-func (r *Restart) LookAtPodsAfterFailure(w *workload.Workload, policy Policy, seen Sight, now time.Time) Judgement {
+func (r *Restart) LookAtPodsAfterFailure(w *workload.Workload, policy Policy, seen podsight.Sight, now time.Time) Judgement {
 	if r.isProven(w, seen, policy, now) {
 		return Judgement{Verdict: Delivered}
 	}
@@ -339,13 +340,13 @@ func (r *Restart) LookAtPodsAfterFailure(w *workload.Workload, policy Policy, se
 const undone = "others have undone it: pods run that started before it"
 
 // isProven reports whether the pods that run have read the content.
-func (r *Restart) isProven(w *workload.Workload, seen Sight, policy Policy, now time.Time) bool {
+func (r *Restart) isProven(w *workload.Workload, seen podsight.Sight, policy Policy, now time.Time) bool {
 	isFull := !r.full.IsZero() && now.Sub(r.full) >= policy.Soak
 	return !r.whole.IsZero() && (!r.HasOthers && (!r.isPartial() || isFull) || r.haveRun(w, seen))
 }
 
 // haveRun reports whether as many pods have run for the soak time since the restart as before it.
-func (r *Restart) haveRun(w *workload.Workload, seen Sight) bool {
+func (r *Restart) haveRun(w *workload.Workload, seen podsight.Sight) bool {
 	return seen.Ran >= r.before(w)
 }
 
@@ -407,7 +408,7 @@ func (r *Restart) noteEarlier(w *workload.Workload, run int32) {
 
 // LookAtPods judges after [AskPods], given what the pods show. Pods of an earlier template only count if they are
 // blocked or leave.
-func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, missing string, now time.Time) Judgement {
+func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen podsight.Sight, missing string, now time.Time) Judgement {
 	w = r.judged(w)
 	if r.isPartial() && w.Rollout.Outdated > 0 {
 		r.noteEarlier(w, w.Rollout.Available-seen.Ready)
@@ -415,11 +416,11 @@ func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, mi
 	stuck, hasEnded := r.isStuck(w, policy, now)
 	isPatient := r.mayRun(w, seen, missing) && now.Sub(r.progressed) < policy.patience(w) && now.Before(r.latest(policy))
 	switch {
-	case seen.Condition == Broken && seen.Broken > r.missing:
+	case seen.Condition == podsight.Broken && seen.Broken > r.missing:
 		return r.failed(seen.String(), seen)
 	case r.isProven(w, seen, policy, now):
 		return Judgement{Verdict: Delivered}
-	case !hasEnded, isPatient, seen.IsLeaving && seen.Condition != Hanging && now.Before(r.latest(policy)):
+	case !hasEnded, isPatient, seen.IsLeaving && seen.Condition != podsight.Hanging && now.Before(r.latest(policy)):
 		return r.askAgain(w, policy, now)
 	}
 	if !r.gaveUp(w) && now.Sub(r.progressed) < policy.Deadline { // it came further, but has had its time
@@ -432,13 +433,13 @@ func (r *Restart) LookAtPods(w *workload.Workload, policy Policy, seen Sight, mi
 }
 
 // mayRun reports whether the pods may still become ready.
-func (r *Restart) mayRun(w *workload.Workload, seen Sight, missing string) bool {
-	hasStarted := seen.Condition == Hanging || seen.Condition == Broken
-	return !r.gaveUp(w) && (hasStarted || seen.Condition == Fine && missing == "" && !w.Rollout.CannotCreate)
+func (r *Restart) mayRun(w *workload.Workload, seen podsight.Sight, missing string) bool {
+	hasStarted := seen.Condition == podsight.Hanging || seen.Condition == podsight.Broken
+	return !r.gaveUp(w) && (hasStarted || seen.Condition == podsight.Fine && missing == "" && !w.Rollout.CannotCreate)
 }
 
 // lookAtPartial does what lookAtDeadline does for a workload of which pods were missing before.
-func (r *Restart) lookAtPartial(w *workload.Workload, seen Sight, missing, stuck string) Judgement {
+func (r *Restart) lookAtPartial(w *workload.Workload, seen podsight.Sight, missing, stuck string) Judgement {
 	down := seen.Down
 	if !r.HasOthers { // otherwise it is not known which of those that run are earlier ones
 		down += earlierDown(w, seen) + r.absent(w)
@@ -456,11 +457,11 @@ func (r *Restart) lookAtPartial(w *workload.Workload, seen Sight, missing, stuck
 
 // lookAtDeadline judges a restart whose time is up. That nothing happens is a failure only if a container has started, since no other
 // one has read any config. It is one, too, if what is missing says so: a key without which no container can start.
-func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuck string) Judgement {
+func (r *Restart) lookAtDeadline(w *workload.Workload, seen podsight.Sight, missing, stuck string) Judgement {
 	switch {
-	case seen.Condition == Blocked:
+	case seen.Condition == podsight.Blocked:
 		return Judgement{Verdict: Neutral, Reason: "a pod cannot run: " + seen.Reason}
-	case seen.Condition == Hanging:
+	case seen.Condition == podsight.Hanging:
 		return r.failed(stuck+": "+seen.String(), seen)
 	case r.Held != "":
 		return Judgement{Verdict: Neutral, Reason: "no pod may be evicted: " + r.Held}
@@ -470,7 +471,7 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 		return r.failed(stuck+": "+missing, seen)
 	case w.Rollout.CannotCreate:
 		return Judgement{Verdict: Neutral, Reason: "pods cannot be created"}
-	case seen.Condition == Unstarted:
+	case seen.Condition == podsight.Unstarted:
 		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String()}
 	case w.Rollout.Aborted && (w.Rollout.Observed || w.Rollout.ByPods):
 		return r.failed("its controller has aborted the rollout", seen)
@@ -479,7 +480,7 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen Sight, missing, stuc
 }
 
 // earlierDown returns how many pods of an earlier template do not run: all but those that are available and not ready by the restart.
-func earlierDown(w *workload.Workload, seen Sight) int32 {
+func earlierDown(w *workload.Workload, seen podsight.Sight) int32 {
 	return max(0, w.Rollout.Outdated-max(0, w.Rollout.Available-seen.Ready))
 }
 
@@ -510,7 +511,7 @@ func (r *Restart) askAgain(w *workload.Workload, policy Policy, now time.Time) J
 	return Judgement{Verdict: Rolling, Again: next - stalled}
 }
 
-func (r *Restart) failed(reason string, seen Sight) Judgement {
+func (r *Restart) failed(reason string, seen podsight.Sight) Judgement {
 	if r.Ran == 0 {
 		return Judgement{Verdict: Neutral, Reason: reason + "; but pods were missing before"}
 	}

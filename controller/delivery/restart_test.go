@@ -10,6 +10,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 var (
@@ -25,11 +26,11 @@ func at(seconds float64) time.Time { return noon.Add(time.Duration(seconds * flo
 type story struct {
 	workload  workload.Workload
 	restart   *delivery.Restart
-	condition delivery.Condition
+	condition podsight.Condition
 	why       string
 	isLeaving bool
 	missing   string
-	tally     delivery.Tally
+	tally     podsight.Tally
 	asked     int
 }
 
@@ -52,11 +53,11 @@ func (s *story) look(seconds float64) delivery.Judgement {
 	got := s.restart.Look(&s.workload, policy, at(seconds))
 	if got.Verdict == delivery.AskPods {
 		s.asked++
-		seen := delivery.Sight{Condition: s.condition, Reason: s.why, IsLeaving: s.isLeaving, Tally: s.tally}
-		if s.tally.Down == 0 && (s.condition == delivery.Hanging || s.condition == delivery.Broken) {
+		seen := podsight.Sight{Condition: s.condition, Reason: s.why, IsLeaving: s.isLeaving, Tally: s.tally}
+		if s.tally.Down == 0 && (s.condition == podsight.Hanging || s.condition == podsight.Broken) {
 			seen.Down = 1
 		}
-		if s.condition == delivery.Broken && seen.Broken == 0 {
+		if s.condition == podsight.Broken && seen.Broken == 0 {
 			seen.Broken = seen.Down
 		}
 		got = s.restart.LookAtPods(&s.workload, policy, seen, s.missing, at(seconds))
@@ -106,12 +107,12 @@ func TestPodsThatAreUnreadyNowAndThenAreNoFailure(t *testing.T) {
 	s := begin(true)
 	seconds := 1.0
 	for ; seconds < 3600; seconds += 40 {
-		s.workload.Rollout, s.condition = whole, delivery.Fine
+		s.workload.Rollout, s.condition = whole, podsight.Fine
 		s.require(t, seconds, delivery.Rolling, "")
-		s.workload.Rollout.Available, s.condition = 2, delivery.Hanging
+		s.workload.Rollout.Available, s.condition = 2, podsight.Hanging
 		s.require(t, seconds+20, delivery.Rolling, "")
 	}
-	s.condition = delivery.Blocked
+	s.condition = podsight.Blocked
 	s.require(t, seconds+20, delivery.Neutral, "")
 }
 
@@ -133,7 +134,7 @@ func TestAWorkloadStaysExposedWhoeverRestartsIt(t *testing.T) {
 				return s
 			}
 			crashes := changed()
-			crashes.condition, crashes.why = delivery.Broken, "CrashLoopBackOff"
+			crashes.condition, crashes.why = podsight.Broken, "CrashLoopBackOff"
 			crashes.require(t, 20, delivery.Failed, "CrashLoopBackOff")
 
 			runs := changed()
@@ -196,7 +197,7 @@ func TestOurNextRestartIsNotThatOfOthers(t *testing.T) {
 func TestARolloutThatComesFurtherIsNoFailureWhenItsTimeIsUp(t *testing.T) {
 	s := begin(true)
 	s.look(1)
-	s.workload.Template, s.condition = record.Fingerprint{1}, delivery.Hanging
+	s.workload.Template, s.condition = record.Fingerprint{1}, podsight.Hanging
 	for step := int32(1); ; step++ {
 		s.workload.Rollout = workload.Rollout{Wanted: 60, Updated: step, Outdated: 60 - step, Available: 59, Observed: true}
 		s.look(60 * float64(step))
@@ -215,7 +216,7 @@ func TestARestartByHandIsGivenADeadlineOfItsOwn(t *testing.T) {
 		s.workload.Rollout = workload.Rollout{Wanted: 30, Updated: step, Outdated: 30 - step, Available: 29, Observed: true}
 		s.require(t, 60*float64(step), delivery.Rolling, "")
 	}
-	s.workload.Template, s.condition = record.Fingerprint{1}, delivery.Hanging
+	s.workload.Template, s.condition = record.Fingerprint{1}, podsight.Hanging
 	s.require(t, 1505, delivery.Rolling, "")
 	s.require(t, 1600, delivery.Rolling, "")
 	s.require(t, 2106, delivery.Failed, "")
@@ -231,30 +232,30 @@ func TestARestartWhoseStatusIsThatOfBeforeIsNotDelivered(t *testing.T) {
 func TestARestartFails(t *testing.T) {
 	for name, test := range map[string]struct {
 		play      func(s *story)
-		condition delivery.Condition
+		condition podsight.Condition
 		why       string
 		seconds   float64
 		want      string
 	}{
 		"a pod crashes while the rollout stalls": {
-			func(*story) {}, delivery.Broken, "CrashLoopBackOff", 20, "CrashLoopBackOff"},
+			func(*story) {}, podsight.Broken, "CrashLoopBackOff", 20, "CrashLoopBackOff"},
 		"a pod crashed in the soak time": {
-			func(s *story) { s.workload.Rollout = whole; s.look(2) }, delivery.Broken, "it restarts again and again", 32, "it restarts again and again"},
+			func(s *story) { s.workload.Rollout = whole; s.look(2) }, podsight.Broken, "it restarts again and again", 32, "it restarts again and again"},
 		"its controller gave up": {
-			func(s *story) { s.workload.Rollout.GaveUp = true }, delivery.Hanging, "it hangs", 3, "the rollout exceeded its progress deadline: it hangs"},
+			func(s *story) { s.workload.Rollout.GaveUp = true }, podsight.Hanging, "it hangs", 3, "the rollout exceeded its progress deadline: it hangs"},
 		"its controller aborted the rollout": {
-			func(s *story) { s.workload.Rollout.GaveUp, s.workload.Rollout.Aborted = true, true }, delivery.Fine, "", 3, "its controller has aborted the rollout"},
+			func(s *story) { s.workload.Rollout.GaveUp, s.workload.Rollout.Aborted = true, true }, podsight.Fine, "", 3, "its controller has aborted the rollout"},
 		"its controller took back pods that alone show it": {
 			func(s *story) {
 				s.workload.Ref.Kind = "deploymentconfigs.v1.apps.openshift.io"
 				s.workload.Rollout = workload.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Aborted: true}
-			}, delivery.Fine, "", 3, "its controller has aborted the rollout"},
+			}, podsight.Fine, "", 3, "its controller has aborted the rollout"},
 		"no progress": {
-			func(*story) {}, delivery.Hanging, "it hangs", 601, "no progress for 10m0s: it hangs"},
+			func(*story) {}, podsight.Hanging, "it hangs", 601, "no progress for 10m0s: it hangs"},
 		"no progress, because of a key that is missing": {
-			func(s *story) { s.missing = "a key is missing" }, delivery.Unstarted, "it waits", 601, "no progress for 10m0s: a key is missing"},
+			func(s *story) { s.missing = "a key is missing" }, podsight.Unstarted, "it waits", 601, "no progress for 10m0s: a key is missing"},
 		"no progress for a longer deadline of its own": {
-			func(s *story) { s.workload.Rollout.Deadline = 900; s.look(2) }, delivery.Hanging, "it hangs", 902, "no progress for 15m0s: it hangs"},
+			func(s *story) { s.workload.Rollout.Deadline = 900; s.look(2) }, podsight.Hanging, "it hangs", 902, "no progress for 15m0s: it hangs"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, wasWhole := range []bool{true, false} {
@@ -276,19 +277,19 @@ func TestALongerDeadlineOfTheWorkloadIsWaitedFor(t *testing.T) {
 	s := begin(true)
 	s.workload.Rollout.Deadline = 900
 	s.look(1)
-	s.condition = delivery.Hanging
+	s.condition = podsight.Hanging
 	s.require(t, 890, delivery.Rolling, "")
 }
 
 // The largest deadline means that there is none. Nobody else restarts for the content meanwhile.
 func TestOnlyContainersThatHaveStartedMayTakeLonger(t *testing.T) {
-	for _, condition := range []delivery.Condition{delivery.Unstarted, delivery.Blocked, delivery.Hanging} {
+	for _, condition := range []podsight.Condition{podsight.Unstarted, podsight.Blocked, podsight.Hanging} {
 		s := begin(true)
 		s.workload.Rollout.Deadline = math.MaxInt32
 		s.look(1)
 		s.condition = condition
 		want := delivery.Neutral
-		if condition == delivery.Hanging {
+		if condition == podsight.Hanging {
 			want = delivery.Failed
 		}
 		if got := s.look(601); got.Verdict != want {
@@ -319,14 +320,14 @@ func TestAWorkloadThatComesBackIsJudged(t *testing.T) {
 	s := begin(true)
 	s.workload.Idle = true
 	s.look(5)
-	s.workload.Idle, s.condition, s.why = false, delivery.Broken, "CrashLoopBackOff"
+	s.workload.Idle, s.condition, s.why = false, podsight.Broken, "CrashLoopBackOff"
 	s.require(t, 30, delivery.Rolling, "")
 	s.require(t, 45, delivery.Failed, "CrashLoopBackOff")
 }
 
 func TestAPodThatCannotRunIsWaitedForAndThenNeutral(t *testing.T) {
 	s := begin(true)
-	s.condition, s.why = delivery.Blocked, "Unschedulable"
+	s.condition, s.why = podsight.Blocked, "Unschedulable"
 	s.require(t, 100, delivery.Rolling, "")
 	s.require(t, 701, delivery.Neutral, "a pod cannot run: Unschedulable")
 }
@@ -335,13 +336,13 @@ func TestAPodThatCannotRunIsWaitedForAndThenNeutral(t *testing.T) {
 func TestARestartOfWhichNoContainerHasStartedIsNoFailure(t *testing.T) {
 	for name, test := range map[string]struct {
 		play      func(s *story)
-		condition delivery.Condition
+		condition podsight.Condition
 		want      string
 	}{
-		"its volume is attached elsewhere":   {func(*story) {}, delivery.Unstarted, "no progress for 10m0s: it waits"},
-		"nothing is seen":                    {func(*story) {}, delivery.Fine, "no progress for 10m0s, but no pod shows a failure"},
-		"its controller does nothing":        {func(s *story) { s.workload.Rollout.Observed = false }, delivery.Fine, "its controller has not begun the rollout for 10m0s, but no pod shows a failure"},
-		"its controller gave up the rollout": {func(s *story) { s.workload.Rollout.GaveUp = true }, delivery.Unstarted, "the rollout exceeded its progress deadline: it waits"},
+		"its volume is attached elsewhere":   {func(*story) {}, podsight.Unstarted, "no progress for 10m0s: it waits"},
+		"nothing is seen":                    {func(*story) {}, podsight.Fine, "no progress for 10m0s, but no pod shows a failure"},
+		"its controller does nothing":        {func(s *story) { s.workload.Rollout.Observed = false }, podsight.Fine, "its controller has not begun the rollout for 10m0s, but no pod shows a failure"},
+		"its controller gave up the rollout": {func(s *story) { s.workload.Rollout.GaveUp = true }, podsight.Unstarted, "the rollout exceeded its progress deadline: it waits"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := begin(true)
@@ -359,20 +360,20 @@ func TestARestartGoesOnWhileEarlierPodsTerminate(t *testing.T) {
 	s.look(1)
 	s.isLeaving, s.workload.Rollout.GaveUp = true, true
 	s.require(t, 601, delivery.Rolling, "")
-	s.condition = delivery.Blocked // it has no room yet
+	s.condition = podsight.Blocked // it has no room yet
 	s.require(t, 3000, delivery.Rolling, "")
-	s.isLeaving, s.condition = false, delivery.Fine
+	s.isLeaving, s.condition = false, podsight.Fine
 	s.workload.Rollout = whole
 	s.require(t, 3010, delivery.Rolling, "")
 	s.require(t, 3040, delivery.Delivered, "")
 
 	s = begin(true)
 	s.look(1)
-	s.isLeaving, s.condition = true, delivery.Hanging
+	s.isLeaving, s.condition = true, podsight.Hanging
 	s.require(t, 602, delivery.Failed, "")
 	s = begin(true)
 	s.look(1)
-	s.isLeaving, s.condition = true, delivery.Broken
+	s.isLeaving, s.condition = true, podsight.Broken
 	s.require(t, 20, delivery.Failed, "")
 }
 
@@ -386,7 +387,7 @@ func TestPodsAreReadLessAndLessOftenWithoutProgress(t *testing.T) {
 	}
 	s.workload.Rollout.Updated = 2
 	s.require(t, 600, delivery.Rolling, "")
-	s.condition = delivery.Broken
+	s.condition = podsight.Broken
 	s.require(t, 614, delivery.Rolling, "")
 	s.require(t, 615, delivery.Failed, "")
 }
@@ -452,7 +453,7 @@ func TestPodsThatComeAndGoAreNoProgress(t *testing.T) {
 	if s.asked < 4 || s.asked > 8 {
 		t.Errorf("the pods were read %d times in ten minutes", s.asked)
 	}
-	s.condition = delivery.Hanging
+	s.condition = podsight.Hanging
 	s.require(t, 620, delivery.Failed, "")
 }
 
@@ -475,7 +476,7 @@ func TestARestartIsOverAtSomeTime(t *testing.T) {
 					Wanted: 3, Updated: count.Draw(t, "updated"), Outdated: count.Draw(t, "outdated"), Available: count.Draw(t, "available"),
 					Observed: rapid.Bool().Draw(t, "observed"), GaveUp: rapid.Bool().Draw(t, "gave up"),
 				}
-				s.condition = rapid.SampledFrom([]delivery.Condition{delivery.Fine, delivery.Unstarted, delivery.Hanging, delivery.Blocked, delivery.Broken}).Draw(t, "condition")
+				s.condition = rapid.SampledFrom([]podsight.Condition{podsight.Fine, podsight.Unstarted, podsight.Hanging, podsight.Blocked, podsight.Broken}).Draw(t, "condition")
 			}
 			if !s.workload.Rollout.IsWhole() {
 				wholeSince = -1

@@ -23,6 +23,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
 	"kubernetes-deployment-restart-controller/internal/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -338,7 +339,7 @@ func (d *Deliveries) judgeByStatus(ctx context.Context, restart *tracker.Rolling
 }
 
 // sight reads what the pods show of a restart.
-func (d *Deliveries) sight(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (delivery.Sight, error) {
+func (d *Deliveries) sight(ctx context.Context, restart *tracker.RollingRestart, w *workload.Workload) (podsight.Sight, error) {
 	began := time.Now()
 	defer func() {
 		if until := time.Now().Add(ListingShare * time.Since(began)); until.After(restart.NotBefore) {
@@ -374,7 +375,7 @@ func (d *Deliveries) missing(w *workload.Workload, decision *decide.Decision) st
 const ListingShare = 10
 
 // evidenceOf returns what a pod showed.
-func evidenceOf(seen *delivery.Sight) gate.Evidence {
+func evidenceOf(seen *podsight.Sight) gate.Evidence {
 	return gate.Evidence{Pod: seen.Pod, Container: seen.Container, HasRestarted: seen.HasRestarted}
 }
 

@@ -18,6 +18,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/kinds"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/controller/wording"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -174,7 +175,7 @@ func (d *Deliveries) explain(ctx context.Context, restart *tracker.RollingRestar
 		return err
 	}
 	restart.IsUnexplained = false
-	if err == nil && seen.Condition >= delivery.Hanging {
+	if err == nil && seen.Condition >= podsight.Hanging {
 		evidence := evidenceOf(&seen)
 		d.History.fail(w.Ref, restart.ID, seen.String(), evidence.Command(w.Ref.Namespace), restart.ShownFailed())
 	}

@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -14,9 +15,11 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 // PodReader reads pods from the API server. It is used only for the few workloads about which
@@ -60,15 +63,15 @@ func (r PodReader) List(ctx context.Context, w *workload.Workload) ([]LivePod, e
 
 // Sight returns what a workload's pods show of its last restart. Of pods of an earlier template, and from before a restart by
 // eviction, it only reports that they are blocked or leave. If the traces say since when pods count, those of any template do.
-func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces delivery.Traces) (delivery.Sight, error) {
+func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces delivery.Traces) (podsight.Sight, error) {
 	var all sights
-	now := time.Now()
-	reset := func() { all = sights{worst: make(map[Origin]delivery.Sight), count: make(map[Origin]delivery.Tally)} }
+	now, suspects := time.Now(), suspectsOf(traces.Causes)
+	reset := func() { all = sights{worst: make(map[Origin]podsight.Sight), count: make(map[Origin]podsight.Tally)} }
 	reset()
 	err := r.Each(ctx, w, reset, func(pod *corev1.Pod, from Origin) {
 		isEarlier := w.Record.IsEarlierPod(pod.CreationTimestamp.Time) || pod.CreationTimestamp.Time.Before(traces.Since.Truncate(time.Second))
-		seen := delivery.SightOf(pod, traces.Causes, now)
-		if traces.Counts && delivery.RunsSince(pod, now.Add(-traces.Soak)) {
+		seen := podsight.Of(pod, suspects, now)
+		if traces.Counts && podsight.RunsSince(pod, now.Add(-traces.Soak)) {
 			seen.Ran = 1
 		}
 		all.add(seen, from, isEarlier)
@@ -78,22 +81,34 @@ func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces deliv
 	}
 	isOfRestart, err := r.isOfRestart(ctx, w, traces)
 	if err != nil {
-		return delivery.Sight{}, err
+		return podsight.Sight{}, err
 	}
 	return all.of(isOfRestart), nil
 }
 
-// sights are what pods show, by their origin.
-type sights struct {
-	blocked delivery.Sight // of any pod, and whether one leaves
-	worst   map[Origin]delivery.Sight
-	count   map[Origin]delivery.Tally
+// suspectsOf returns what a restart for these configs brought; they are none if they are not all known.
+func suspectsOf(causes []names.ConfigRef) podsight.Suspects {
+	if len(causes) == 0 {
+		return nil
+	}
+	return func(isSecret bool, name string) bool {
+		return slices.ContainsFunc(causes, func(config names.ConfigRef) bool {
+			return config.Name == name && config.Kind.IsSecret() == isSecret
+		})
+	}
 }
 
-func (s *sights) add(seen delivery.Sight, from Origin, isEarlier bool) {
+// sights are what pods show, by their origin.
+type sights struct {
+	blocked podsight.Sight // of any pod, and whether one leaves
+	worst   map[Origin]podsight.Sight
+	count   map[Origin]podsight.Tally
+}
+
+func (s *sights) add(seen podsight.Sight, from Origin, isEarlier bool) {
 	isLeaving := s.blocked.IsLeaving || seen.IsLeaving
 	switch {
-	case seen.Condition == delivery.Blocked:
+	case seen.Condition == podsight.Blocked:
 		s.blocked = cloned(seen)
 	case seen.Condition > s.worst[from].Condition && !isEarlier:
 		s.worst[from] = cloned(seen)
@@ -104,14 +119,14 @@ func (s *sights) add(seen delivery.Sight, from Origin, isEarlier bool) {
 }
 
 // of returns what the pods of some origins show.
-func (s *sights) of(is func(Origin) bool) delivery.Sight {
+func (s *sights) of(is func(Origin) bool) podsight.Sight {
 	seen := s.blocked
 	for from, one := range s.worst {
 		if one.Condition > seen.Condition && is(from) {
 			one.IsLeaving, seen = seen.IsLeaving, one
 		}
 	}
-	seen.Tally = delivery.Tally{}
+	seen.Tally = podsight.Tally{}
 	for from, count := range s.count {
 		if is(from) {
 			seen.Tally = seen.Plus(count)
@@ -129,7 +144,7 @@ func (r PodReader) isOfRestart(ctx context.Context, w *workload.Workload, traces
 }
 
 // cloned returns what was seen without the memory of the pod.
-func cloned(seen delivery.Sight) delivery.Sight {
+func cloned(seen podsight.Sight) podsight.Sight {
 	seen.Reason, seen.Pod, seen.Container = strings.Clone(seen.Reason), strings.Clone(seen.Pod), strings.Clone(seen.Container)
 	return seen
 }

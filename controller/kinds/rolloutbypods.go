@@ -5,9 +5,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
-	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/workload"
-	"kubernetes-deployment-restart-controller/controller/delivery"
+	"kubernetes-deployment-restart-controller/internal/podsight"
 )
 
 // Measured returns a workload with what its pods say about its rollout, if its status does not say it. With an
@@ -33,7 +32,7 @@ func (r PodReader) Measured(ctx context.Context, w *workload.Workload) (*workloa
 
 // count counts a pod, unless it has finished or is being deleted.
 func count(rollout *workload.Rollout, pod *corev1.Pod, isPresent bool) {
-	if pod.DeletionTimestamp != nil || decide.HasFinished(pod) {
+	if pod.DeletionTimestamp != nil || podsight.HasFinished(pod) {
 		return
 	}
 	if isPresent {
@@ -41,7 +40,7 @@ func count(rollout *workload.Rollout, pod *corev1.Pod, isPresent bool) {
 	} else {
 		rollout.Outdated++
 	}
-	if delivery.IsReady(pod) {
+	if podsight.IsReady(pod) {
 		rollout.Available++
 	}
 }

@@ -1,4 +1,5 @@
-package delivery
+// Package podsight tells what a pod shows of a change that it was created for: a restart, or a release. It is pure.
+package podsight
 
 import (
 	"regexp"
@@ -7,13 +8,10 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-
-	"kubernetes-deployment-restart-controller/catalog/decide"
-	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-// Condition is how a pod is, as far as it says something about the restart that created it. Of
-// several pods, the highest condition counts.
+// Condition is how a pod is, as far as it says something about the change. Of several pods, the
+// highest condition counts.
 type Condition uint8
 
 const (
@@ -30,7 +28,7 @@ const (
 	Broken
 )
 
-// Sight is what the pods of a workload show of its last restart.
+// Sight is what one pod or several show.
 type Sight struct {
 	Condition Condition
 	// Reason is why, as the API gives it or in words of ours. It contains no message of the API, since these name keys.
@@ -44,11 +42,11 @@ type Sight struct {
 	IsLeaving bool
 }
 
-// Tally counts pods of the restart.
+// Tally counts pods that the change has created.
 type Tally struct {
 	// Broken is how many are, Down how many are that or hang, and Ready how many are ready.
 	Broken, Down, Ready int32
-	// Ran is how many started since the restart and have run for the soak time.
+	// Ran is how many have run for as long as the reader asks for; see [RunsSince].
 	Ran int32
 }
 
@@ -80,18 +78,21 @@ var (
 	blockedReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"}
 )
 
-// SightOf judges a pod at the given time, after a restart for these configs; none if it is not known for which. A pod
-// that terminates or has finished is fine, unless no kubelet ends it. What it returns shares memory with the pod.
-func SightOf(pod *corev1.Pod, causes []names.ConfigRef, now time.Time) Sight {
+// Suspects reports whether a change brought a ConfigMap, or a Secret, of the pod's namespace. It is nil if that is not known.
+type Suspects func(isSecret bool, name string) bool
+
+// Of judges a pod at the given time. A pod that terminates or has finished is fine, unless no kubelet ends it. What it
+// returns shares memory with the pod.
+func Of(pod *corev1.Pod, suspects Suspects, now time.Time) Sight {
 	switch {
 	case pod.DeletionTimestamp != nil && now.Sub(pod.DeletionTimestamp.Time) > terminationDelay:
 		return Sight{Condition: Blocked, Reason: "it does not terminate", Pod: pod.Name}
-	case decide.HasFinished(pod):
+	case HasFinished(pod):
 		return Sight{}
 	case pod.DeletionTimestamp != nil:
 		return Sight{IsLeaving: true}
 	}
-	worst := worstContainer(pod, causes)
+	worst := worstContainer(pod, suspects)
 	if condition, why := placeOf(pod); condition > worst.Condition {
 		worst = Sight{Condition: condition, Reason: why, Pod: pod.Name}
 	}
@@ -109,12 +110,12 @@ func SightOf(pod *corev1.Pod, causes []names.ConfigRef, now time.Time) Sight {
 }
 
 // worstContainer judges the containers of a pod.
-func worstContainer(pod *corev1.Pod, causes []names.ConfigRef) Sight {
+func worstContainer(pod *corev1.Pod, suspects Suspects) Sight {
 	worst := Sight{Pod: pod.Name}
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
 			status := &statuses[i]
-			if condition, why := conditionOfContainer(status, causes); condition > worst.Condition && (condition > Hanging || !IsReady(pod)) {
+			if condition, why := conditionOfContainer(status, suspects); condition > worst.Condition && (condition > Hanging || !IsReady(pod)) {
 				worst = Sight{Condition: condition, Reason: why, Pod: pod.Name, Container: status.Name, HasRestarted: status.RestartCount > 0 || status.LastTerminationState.Terminated != nil}
 			}
 		}
@@ -126,10 +127,10 @@ func worstContainer(pod *corev1.Pod, causes []names.ConfigRef) Sight {
 // may still be there.
 const terminationDelay = 30 * time.Second
 
-func conditionOfContainer(status *corev1.ContainerStatus, causes []names.ConfigRef) (Condition, string) {
+func conditionOfContainer(status *corev1.ContainerStatus, suspects Suspects) (Condition, string) {
 	waiting := status.State.Waiting
 	switch {
-	case waiting != nil && waiting.Reason == configError && isAboutOthers(waiting.Message, causes):
+	case waiting != nil && waiting.Reason == configError && isAboutOthers(waiting.Message, suspects):
 		return Blocked, waiting.Reason
 	case waiting != nil && slices.Contains(brokenReasons, waiting.Reason):
 		return Broken, waiting.Reason
@@ -163,19 +164,17 @@ var (
 	unreadYet   = "failed to sync "
 )
 
-// isAboutOthers reports whether the kubelet's message about a container names configs, and none of these, or says that the
+// isAboutOthers reports whether the kubelet's message about a container names configs, and none that is suspected, or says that the
 // kubelet has read none yet. A message that names none may well be about their content, such as the path that a subPath
 // gets from a variable: if it is not, the next workload would fail just the same.
-func isAboutOthers(message string, causes []names.ConfigRef) bool {
+func isAboutOthers(message string, suspects Suspects) bool {
 	named := namedConfig.FindAllStringSubmatch(message, -1)
-	if len(causes) == 0 || len(named) == 0 {
+	if suspects == nil || len(named) == 0 {
 		return strings.HasPrefix(message, unreadYet)
 	}
 	return !slices.ContainsFunc(named, func(n []string) bool {
 		kind, name := n[1]+n[3], n[2]+n[4]
-		return slices.ContainsFunc(causes, func(config names.ConfigRef) bool {
-			return config.Name == name && config.Kind.IsSecret() == strings.EqualFold(kind, "secret")
-		})
+		return suspects(strings.EqualFold(kind, "secret"), name)
 	})
 }
 
@@ -193,6 +192,11 @@ func placeOf(pod *corev1.Pod) (Condition, string) {
 		return Blocked, "it is not ready, but its containers are"
 	}
 	return Fine, ""
+}
+
+// HasFinished reports whether no container of a pod will run any more.
+func HasFinished(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
 // RunsSince reports whether a pod has been ready since a time.
