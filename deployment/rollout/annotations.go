@@ -2,6 +2,7 @@ package rollout
 
 import (
 	"maps"
+	"slices"
 	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -23,8 +24,8 @@ const (
 // retriedAnnotation is when the engine last made the ReplicaSet controller try again to create pods.
 const retriedAnnotation = "com.xing.deployment-restart.pods-retried-at"
 
-// OwnAnnotations are the annotations with values that ReplicaSets do not share. The
-// list must not be modified.
+// OwnAnnotations are the annotations with values that ReplicaSets do not share, so
+// that none is copied from the Deployment. The list must not be modified.
 var OwnAnnotations = []string{RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation, retriedAnnotation}
 
 // The annotations in which the restart controller keeps what it knows about a
@@ -39,12 +40,10 @@ const (
 // Deployment to its new ReplicaSet, and back in a rollback.
 func IsCopied(annotation string) bool {
 	switch annotation {
-	case corev1.LastAppliedConfigAnnotation, RevisionAnnotation, revisionHistoryAnnotation,
-		desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation,
-		configChecksumsAnnotation, configBasisAnnotation, retriedAnnotation:
+	case corev1.LastAppliedConfigAnnotation, configChecksumsAnnotation, configBasisAnnotation:
 		return false
 	}
-	return true
+	return !slices.Contains(OwnAnnotations, annotation)
 }
 
 // annotationsOfNew returns the annotations to set on the new ReplicaSet, given its
