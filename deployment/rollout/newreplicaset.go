@@ -52,8 +52,7 @@ func (p *plan) orderNew(name, hash string) {
 		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: own(annotations), Sum: p.d.Sum},
 		isOrdered:  true,
 	}
-	p.target = p.newRS
-	p.newRS.size = p.strategy.sizeOfTarget(p)
+	p.newRS.size = p.strategy.sizeOfNew(p)
 	p.noteReplacement()
 	p.create = []Action{CreateReplicaSet{Name: name, Hash: hash, Replicas: p.newRS.size, Annotations: annotations}}
 	if p.d.ProgressDeadline != nil {
@@ -82,9 +81,9 @@ func (p *plan) noteFailure(failure *CreationFailure) {
 	}
 }
 
-// isSaturated reports whether the target has all the pods that are wanted.
+// isSaturated reports whether the new ReplicaSet has all the pods that are wanted.
 func (p *plan) isSaturated() bool {
-	m := p.target
+	m := p.newRS
 	return m != nil && m.size == p.d.Replicas && m.Available == p.d.Replicas &&
 		m.annotation(desiredReplicasAnnotation) == strconv.FormatInt(p.d.Replicas, 10)
 }

@@ -79,10 +79,6 @@ type plan struct {
 	// exist yet. oldRSs holds all other ReplicaSets, the oldest first.
 	newRS  *member
 	oldRSs []*member
-	// target is the ReplicaSet that is to have all the pods: the new one. others holds all
-	// other ReplicaSets, the oldest first.
-	target *member
-	others []*member
 
 	conditions *conditions
 	collisions *int32
@@ -131,7 +127,6 @@ func newPlan(s *State) *plan {
 			p.oldRSs = append(p.oldRSs, m)
 		}
 	}
-	p.target, p.others = p.newRS, p.oldRSs
 	return p
 }
 

@@ -28,7 +28,7 @@ func (p *plan) rescale() bool {
 	}
 	switch {
 	case p.isSaturated():
-		for _, m := range p.others {
+		for _, m := range p.oldRSs {
 			p.resize(m, 0)
 		}
 		return true
@@ -39,7 +39,7 @@ func (p *plan) rescale() bool {
 	return false
 }
 
-// activeOrLatest returns the only active ReplicaSet. It returns the target, or else the latest, if none is
+// activeOrLatest returns the only active ReplicaSet. It returns the newest ReplicaSet if none is
 // active, and nil if several are active.
 func (p *plan) activeOrLatest() *member {
 	switch active := active(p.all()); {
@@ -47,10 +47,10 @@ func (p *plan) activeOrLatest() *member {
 		return active[0]
 	case len(active) > 1:
 		return nil
-	case p.target != nil:
-		return p.target
-	case len(p.others) > 0:
-		return p.others[len(p.others)-1]
+	case p.newRS != nil:
+		return p.newRS
+	case len(p.oldRSs) > 0:
+		return p.oldRSs[len(p.oldRSs)-1]
 	}
 	return nil
 }
