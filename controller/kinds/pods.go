@@ -86,7 +86,7 @@ func (r PodReader) Sight(ctx context.Context, w *workload.Workload, traces deliv
 	return all.of(isOfRestart), nil
 }
 
-// suspectsOf returns what a restart for these configs brought; they are none if they are not all known.
+// suspectsOf returns what a restart for these configs may have brought. There are none if they are not all known.
 func suspectsOf(causes []names.ConfigRef) podsight.Suspects {
 	if len(causes) == 0 {
 		return nil

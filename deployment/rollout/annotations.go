@@ -36,14 +36,20 @@ const (
 	configBasisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
 )
 
+// isUnplanned reports whether no plan looks at an annotation of a Deployment: kubectl
+// or the restart controller keeps it for itself. It can be large.
+func isUnplanned(annotation string) bool {
+	switch annotation {
+	case corev1.LastAppliedConfigAnnotation, configChecksumsAnnotation, configBasisAnnotation:
+		return true
+	}
+	return false
+}
+
 // IsCopied reports whether an annotation goes with the template: from the
 // Deployment to its new ReplicaSet, and back in a rollback.
 func IsCopied(annotation string) bool {
-	switch annotation {
-	case corev1.LastAppliedConfigAnnotation, configChecksumsAnnotation, configBasisAnnotation:
-		return false
-	}
-	return !slices.Contains(OwnAnnotations, annotation)
+	return !isUnplanned(annotation) && !slices.Contains(OwnAnnotations, annotation)
 }
 
 // annotationsOfNew returns the annotations to set on the new ReplicaSet, given its

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"slices"
 	"strings"
 	"time"
 
@@ -152,14 +151,12 @@ func progressDeadline(seconds *int32) *time.Duration {
 	return &deadline
 }
 
-// relevant leaves out the annotations that no plan looks at, which kubectl and the restart
-// controller use for themselves. They can be large.
+// relevant leaves out the annotations that no plan looks at.
 func relevant(annotations map[string]string) map[string]string {
-	isPlanned := func(key string) bool { return IsCopied(key) || slices.Contains(OwnAnnotations, key) }
 	for key := range annotations {
-		if !isPlanned(key) {
+		if isUnplanned(key) {
 			rest := maps.Clone(annotations)
-			maps.DeleteFunc(rest, func(key, _ string) bool { return !isPlanned(key) })
+			maps.DeleteFunc(rest, func(key, _ string) bool { return isUnplanned(key) })
 			return rest
 		}
 	}

@@ -1,4 +1,4 @@
-// Package podsight tells what a pod shows of a change that it was created for: a restart, or a release. It is pure.
+// Package podsight tells what a pod shows of the change that it was created for, such as a restart. It is pure.
 package podsight
 
 import (
@@ -78,7 +78,8 @@ var (
 	blockedReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"}
 )
 
-// Suspects reports whether a change brought a ConfigMap, or a Secret, of the pod's namespace. It is nil if that is not known.
+// Suspects reports whether the change brought content of the ConfigMap or Secret with this name in the pod's namespace. It is
+// nil if nobody knows what the change brought.
 type Suspects func(isSecret bool, name string) bool
 
 // Of judges a pod at the given time. A pod that terminates or has finished is fine, unless no kubelet ends it. What it
@@ -164,8 +165,8 @@ var (
 	unreadYet   = "failed to sync "
 )
 
-// isAboutOthers reports whether the kubelet's message about a container names configs, and none that is suspected, or says that the
-// kubelet has read none yet. A message that names none may well be about their content, such as the path that a subPath
+// isAboutOthers reports whether the kubelet's message about a container names configs, and none that is suspected, or says
+// that the kubelet has read none yet. A message that names none may well be about their content, such as the path that a subPath
 // gets from a variable: if it is not, the next workload would fail just the same.
 func isAboutOthers(message string, suspects Suspects) bool {
 	named := namedConfig.FindAllStringSubmatch(message, -1)
