@@ -130,14 +130,14 @@ func (x *executor) do(ctx context.Context, d *rollout.Deployment, action rollout
 }
 
 func (x *executor) create(ctx context.Context, d *rollout.Deployment, a *rollout.CreateReplicaSet) error {
-	live, err := x.confirm(ctx, d)
+	live, before, err := x.confirm(ctx, d)
 	switch {
 	case err != nil:
 		return err
 	case !x.mayWrite(d.Namespace): // a rival was detected in the meantime
 		return errNotDriving
 	}
-	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(live, a), metav1.CreateOptions{FieldManager: rollout.FieldManager})
+	created, err := x.apps.ReplicaSets(d.Namespace).Create(ctx, newReplicaSet(live, before, a), metav1.CreateOptions{FieldManager: rollout.FieldManager})
 	switch {
 	case apierrors.IsAlreadyExists(err):
 		return x.resolveCollision(ctx, d, a, err)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -28,24 +29,26 @@ const maxReviewed = 50
 // older one can have defaults for new fields of templates. Objects cached before the
 // replacement then look different from objects cached later, although nobody has changed
 // anything, and all pods would be replaced. If the plan does not fit what confirm has read, it
-// returns errMovedOn, and the caches have the newer objects.
-func (x *executor) confirm(ctx context.Context, d *rollout.Deployment) (*appsv1.Deployment, error) {
+// returns errMovedOn, and the caches have the newer objects. The template is that of the latest
+// revision before, nil if there is none.
+func (x *executor) confirm(ctx context.Context, d *rollout.Deployment) (*appsv1.Deployment, *corev1.PodTemplateSpec, error) {
 	object, err := persistently(func() (*appsv1.Deployment, error) {
 		return x.apps.Deployments(d.Namespace).Get(ctx, d.Name, metav1.GetOptions{})
 	})
 	switch {
 	case apierrors.IsNotFound(err):
 		x.caches.deployments.answerGone(&d.Meta)
-		return nil, fmt.Errorf("%w: the deployment is gone", errMovedOn)
+		return nil, nil, fmt.Errorf("%w: the deployment is gone", errMovedOn)
 	case err != nil:
-		return nil, fmt.Errorf("get deployment %s: %w", d.Key(), err)
+		return nil, nil, fmt.Errorf("get deployment %s: %w", d.Key(), err)
 	}
 	live := rollout.NewDeployment(object)
 	x.caches.deployments.answer(live)
 	if live.UID != d.UID || live.Generation != d.Generation || live.Sum != d.Sum || live.Deleting {
-		return nil, fmt.Errorf("%w: the deployment", errMovedOn)
+		return nil, nil, fmt.Errorf("%w: the deployment", errMovedOn)
 	}
-	return object, x.review(ctx, live)
+	before, err := x.review(ctx, live)
+	return object, before, err
 }
 
 // review reads two ReplicaSets of a Deployment. If one of them differs from the cache, it also
@@ -53,27 +56,32 @@ func (x *executor) confirm(ctx context.Context, d *rollout.Deployment) (*appsv1.
 // two are the ReplicaSet of the latest revision, which must not be mistaken for an old one,
 // and the one that has been in the cache for the longest time: if it has all defaults, so have
 // the ones that came later.
-func (x *executor) review(ctx context.Context, d *rollout.Deployment) error {
+func (x *executor) review(ctx context.Context, d *rollout.Deployment) (before *corev1.PodTemplateSpec, err error) {
 	sets := x.caches.replicaSetsOf(d) // the oldest first
 	if len(sets) == 0 {
-		return nil
+		return nil, nil
 	}
 	latest := slices.MaxFunc(sets, rollout.ByRevision)
 	sets = slices.DeleteFunc(sets, func(rs *rollout.ReplicaSet) bool { return rs == latest })
 	sets = append([]*rollout.ReplicaSet{latest}, sets[:min(len(sets), maxReviewed)]...)
 	for i, rs := range sets {
-		live, err := x.glance(ctx, rs)
+		object, err := x.glance(ctx, rs)
 		switch {
 		case err != nil:
-			return err
-		case live == nil: // it shows nothing; check the next one
-		case live.Sum != rs.Sum || live.Sum == d.Sum:
-			return x.lookAtAll(ctx, sets)
-		case i > 0:
-			return nil
+			return nil, err
+		case object == nil: // it shows nothing; check the next one
+			continue
+		case i == 0:
+			before = &object.Spec.Template
+		}
+		if live := rollout.NewReplicaSet(object); live.Sum != rs.Sum || live.Sum == d.Sum {
+			return nil, x.lookAtAll(ctx, sets)
+		}
+		if i > 0 {
+			break
 		}
 	}
-	return nil
+	return before, nil
 }
 
 // lookAtAll updates ReplicaSets in the cache.
@@ -88,7 +96,7 @@ func (x *executor) lookAtAll(ctx context.Context, sets []*rollout.ReplicaSet) er
 
 // glance reads a ReplicaSet from the API server's memory, which costs little but may be
 // outdated. It returns nil if the ReplicaSet does not exist.
-func (x *executor) glance(ctx context.Context, rs *rollout.ReplicaSet) (*rollout.ReplicaSet, error) {
+func (x *executor) glance(ctx context.Context, rs *rollout.ReplicaSet) (*appsv1.ReplicaSet, error) {
 	object, err := persistently(func() (*appsv1.ReplicaSet, error) {
 		return x.apps.ReplicaSets(rs.Namespace).Get(ctx, rs.Name, metav1.GetOptions{ResourceVersion: "0"})
 	})
@@ -98,8 +106,8 @@ func (x *executor) glance(ctx context.Context, rs *rollout.ReplicaSet) (*rollout
 	case err != nil:
 		return nil, fmt.Errorf("get replicaset %s: %w", rs.Key(), err)
 	}
-	if live := rollout.NewReplicaSet(object); live.UID == rs.UID {
-		return live, nil
+	if object.UID == rs.UID {
+		return object, nil
 	}
 	return nil, nil
 }

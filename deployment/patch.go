@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/internal/origin"
 )
 
 // Every body carries the resourceVersion that the plan was based on: the API server refuses
@@ -134,19 +136,25 @@ func encode(patch any) ([]byte, error) {
 }
 
 // newReplicaSet returns the object to create for a Deployment. The object and its pods carry
-// the hash of the template as a label, and its selector requires that label.
-func newReplicaSet(d *appsv1.Deployment, a *rollout.CreateReplicaSet) *appsv1.ReplicaSet {
+// the hash of the template as a label, and its selector requires that label. An annotation says
+// what has made the template out of the one before, which is nil for the first.
+func newReplicaSet(d *appsv1.Deployment, before *corev1.PodTemplateSpec, a *rollout.CreateReplicaSet) *appsv1.ReplicaSet {
 	template := d.Spec.Template.DeepCopy()
 	template.Labels = withLabel(template.Labels, a.Hash)
 	selector := d.Spec.Selector.DeepCopy()
 	selector.MatchLabels = withLabel(selector.MatchLabels, a.Hash)
 	replicas := rollout.ToInt32(a.Replicas)
+	annotations := map[string]string{}
+	maps.Copy(annotations, a.Annotations)
+	if made := origin.Of(before, &d.Spec.Template, d.ManagedFields); !made.IsEmpty() {
+		annotations[origin.Annotation] = made.Encode(a.Name)
+	}
 	return &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace:       d.Namespace,
 			Name:            a.Name,
 			Labels:          template.Labels,
-			Annotations:     a.Annotations,
+			Annotations:     annotations,
 			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(d, rollout.DeploymentKind)},
 		},
 		Spec: appsv1.ReplicaSetSpec{

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/internal/origin"
 )
 
 func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
@@ -149,13 +150,17 @@ func TestANewReplicaSetIsCreatedCompletely(t *testing.T) {
 		d.Spec.MinReadySeconds = 5
 		d.Spec.Selector.MatchExpressions = []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}
 	})
-	got := newReplicaSet(d, &rollout.CreateReplicaSet{Name: "web-6c5f", Hash: "6c5f", Replicas: 2, Annotations: map[string]string{"a": "b"}})
+	d.ManagedFields = []metav1.ManagedFieldsEntry{{Manager: "helm", Time: &metav1.Time{Time: noon}, FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:template":{}}}`)}}
+	before := templateOf("v0")
+	before.Labels = map[string]string{"app": "web", rollout.HashLabel: "v0"}
+	got := newReplicaSet(d, &before, &rollout.CreateReplicaSet{Name: "web-6c5f", Hash: "6c5f", Replicas: 2, Annotations: map[string]string{"a": "b"}})
 	labels := map[string]string{"app": "web", rollout.HashLabel: "6c5f"}
 	template := templateOf("v1")
 	template.Labels = labels
 	expect(t, "replicaset", &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: "web-6c5f", Labels: labels, Annotations: map[string]string{"a": "b"},
+			Namespace: "ns", Name: "web-6c5f", Labels: labels,
+			Annotations: map[string]string{"a": "b", origin.Annotation: `{"of":"web-6c5f","manager":"helm","changes":["image of app: v0 to v1"]}`},
 			OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "uid-of-web", Controller: new(true), BlockOwnerDeletion: new(true),
 			}},
@@ -179,7 +184,7 @@ func TestASelectorOfExpressionsOnlyGetsTheHash(t *testing.T) {
 		d.Spec.Selector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "app", Operator: metav1.LabelSelectorOpExists}}}
 		d.Spec.Template.Labels = nil
 	})
-	got := newReplicaSet(d, &rollout.CreateReplicaSet{Name: "web-6c5f", Hash: "6c5f"})
+	got := newReplicaSet(d, nil, &rollout.CreateReplicaSet{Name: "web-6c5f", Hash: "6c5f"})
 	want := map[string]string{rollout.HashLabel: "6c5f"}
 	expect(t, "selector", want, got.Spec.Selector.MatchLabels)
 	expect(t, "labels", want, got.Labels)

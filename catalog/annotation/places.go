@@ -39,7 +39,9 @@ var Places = map[string]Place{
 
 	Prefix + ".pod-replacement-policy": OnWorkload, // for the deployment engine
 
-	Prefix + ".pods-retried-at": Anywhere, // of the deployment engine's ReplicaSets, from where kubectl rollout undo copies it
+	// Of the deployment engine's ReplicaSets, from where kubectl rollout undo copies them.
+	Prefix + ".pods-retried-at": Anywhere,
+	Prefix + ".origin":          Anywhere,
 }
 
 // Named names a place to people.

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
 
 // The API server decodes the pod templates of its own kinds before it stores them. Nobody does so with the template of
@@ -51,6 +54,22 @@ func CheckSize(parts ...[]byte) (isHeavy bool, err error) {
 		return true, errValues
 	}
 	return values > lightValues || size > lightBytes, nil
+}
+
+// OfRevision reads the pod template out of the data of a ControllerRevision, which holds it as a patch of the workload.
+func OfRevision(data []byte) (*corev1.PodTemplateSpec, error) {
+	if err := CheckQuantities(data); err != nil {
+		return nil, err
+	}
+	var patch struct {
+		Spec struct {
+			Template corev1.PodTemplateSpec `json:"template"`
+		} `json:"spec"`
+	}
+	if err := utiljson.Unmarshal(data, &patch); err != nil {
+		return nil, err
+	}
+	return &patch.Spec.Template, nil
 }
 
 // CheckQuantities returns an error if an encoded pod template, or an object that has one, has a quantity that no resource can

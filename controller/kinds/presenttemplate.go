@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	catalogrecord "kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/template"
@@ -102,22 +101,13 @@ func isOfEarlierTemplate(w *workload.Workload, revision *appsv1.ControllerRevisi
 	return isEarlier, err
 }
 
-// TemplateOf reads the pod template out of a ControllerRevision, which holds it
-// as a patch of the workload.
+// TemplateOf reads the pod template out of a ControllerRevision.
 func TemplateOf(revision *appsv1.ControllerRevision) (*corev1.PodTemplateSpec, error) {
-	var patch struct {
-		Spec struct {
-			Template corev1.PodTemplateSpec `json:"template"`
-		} `json:"spec"`
-	}
-	err := template.CheckQuantities(revision.Data.Raw) // anyone may have written it, and nobody has read it
-	if err == nil {
-		err = utiljson.Unmarshal(revision.Data.Raw, &patch)
-	}
+	t, err := template.OfRevision(revision.Data.Raw) // anyone may have written it, and nobody has read it
 	if err != nil {
 		return nil, fmt.Errorf("read controllerrevision %s/%s: %w", revision.Namespace, revision.Name, err)
 	}
-	return &patch.Spec.Template, nil
+	return t, nil
 }
 
 func isControlledBy(object metav1.Object, w *workload.Workload) bool {

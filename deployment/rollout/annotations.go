@@ -7,6 +7,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/internal/origin"
 )
 
 // The annotations that count revisions and make scaling detectable. They are the
@@ -40,7 +42,7 @@ const (
 // or the restart controller keeps it for itself. It can be large.
 func isUnplanned(annotation string) bool {
 	switch annotation {
-	case corev1.LastAppliedConfigAnnotation, configChecksumsAnnotation, configBasisAnnotation:
+	case corev1.LastAppliedConfigAnnotation, configChecksumsAnnotation, configBasisAnnotation, origin.Annotation:
 		return true
 	}
 	return false

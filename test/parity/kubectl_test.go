@@ -165,6 +165,7 @@ var timesInWords = []struct {
 	{regexp.MustCompile(`  +`), "  "},
 	{regexp.MustCompile(`--+`), "--"},
 	{regexp.MustCompile(`(CreationTimestamp: +)\S.*`), "${1}TIME"},
+	{regexp.MustCompile(`com\.xing\.deployment-restart\.origin: .*\n +`), ""}, // which kubectl rollout undo has copied
 	{regexp.MustCompile(`((?:Normal|Warning) +\S+ +)[0-9smh]+( \(x[0-9]+ over )?(?:[0-9smh]+\))? +`), "${1}AGE${2} "},
 }
 

@@ -82,6 +82,7 @@ func cleanReplicaSet(rs *appsv1.ReplicaSet) *appsv1.ReplicaSet {
 func cleanMeta(m *metav1.ObjectMeta) {
 	m.UID, m.ResourceVersion, m.ManagedFields = "", "", nil
 	m.CreationTimestamp = metav1.Time{}
+	delete(m.Annotations, originAnnotation)
 	if m.DeletionTimestamp != nil {
 		m.DeletionTimestamp = new(metav1.Unix(1, 0)) // it is there
 	}
@@ -115,6 +116,9 @@ func cleanEvent(e *corev1.Event) event {
 }
 
 const revisionAnnotation = "deployment.kubernetes.io/revision"
+
+// originAnnotation is a note of the engine's on ReplicaSets, from where kubectl rollout undo copies it.
+const originAnnotation = "com.xing.deployment-restart.origin"
 
 // restartedAt is what kubectl rollout restart sets in a template: the time.
 const restartedAt = "kubectl.kubernetes.io/restartedAt"

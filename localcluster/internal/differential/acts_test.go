@@ -26,6 +26,7 @@ const (
 	configChecksums    = "com.xing.deployment-restart.applied-config-checksums"
 	configBasis        = "com.xing.deployment-restart.applied-config-basis"
 	podsRetried        = "com.xing.deployment-restart.pods-retried-at"
+	origin             = "com.xing.deployment-restart.origin"
 	note               = "note"
 	changeCause        = "kubernetes.io/change-cause"
 	unreasonablyLargeN = "99999999999"

@@ -28,8 +28,9 @@ func (h *history) leaveOutNothing(original, engine *snapshot) {
 // leaveOut removes from a snapshot what is not compared.
 func (s *snapshot) leaveOut() {
 	for _, rs := range s.ReplicaSets {
-		// The engine does not copy the restart controller's record, and writes when it has made the ReplicaSet controller try again.
-		maps.DeleteFunc(rs.Annotations, func(key, _ string) bool { return isRecord(key) || key == podsRetried })
+		// The engine does not copy the restart controller's record, and notes when it has made the ReplicaSet controller try again, and
+		// what has made a template.
+		maps.DeleteFunc(rs.Annotations, func(key, _ string) bool { return isRecord(key) || key == podsRetried || key == origin })
 		for i := range rs.Status.Conditions {
 			rs.Status.Conditions[i].LastTransitionTime = metav1.Time{} // the ReplicaSet controller's, as it happened to look
 		}
