@@ -60,7 +60,7 @@ func WriteRecord(d *appsv1.Deployment, checksums record.Checksums, at time.Time)
 // WriteRecordWithout is WriteRecord of a record that does not cover everything.
 func WriteRecordWithout(d *appsv1.Deployment, checksums record.Checksums, without record.Without, at time.Time) {
 	w := MustWorkload(d)
-	annotations, err := checksums.Annotations(record.Basis{Template: w.Template, Key: TestKey, Written: at, Timestamp: w.Timestamp, Without: without})
+	annotations, err := checksums.Annotations(record.Basis{Template: w.Template, Key: TestKey, Written: at, Timestamp: w.Timestamp, OptedIn: w.OptedIn, Without: without})
 	if err != nil {
 		panic(err)
 	}

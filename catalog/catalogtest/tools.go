@@ -21,3 +21,6 @@ func UnderstandDeployment(rules *optin.Rules, own, template map[string]string) o
 	says := parts.Meta.Annotations
 	return objecttest.Understood{Choice: annotation.ChoiceOf(parts.Meta), Only: says[annotation.OnlyAnnotation], Ignore: says[annotation.IgnoreAnnotation], Also: says[annotation.AlsoAnnotation], Grace: says[annotation.GracePeriodAnnotation], Problem: parts.Understood.Problem, Marked: parts.Understood.Marked}
 }
+
+// First returns the first of two values.
+func First[A, B any](first A, _ B) A { return first }

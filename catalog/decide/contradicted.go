@@ -112,7 +112,7 @@ func Mark(v *catalog.View, since time.Time) (map[string]string, bool, error) {
 		timestamp = r.Reverted.Restart
 	}
 	annotations, err := r.Checksums.Annotations(record.Basis{
-		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, Ran: r.Ran,
+		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, OptedIn: w.OptedIn, Ran: r.Ran,
 		RestartedFor: r.RestartedFor, Without: r.Uncovered(), Evict: w.Record.EvictMember(),
 	})
 	return annotations, err == nil, err

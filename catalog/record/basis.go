@@ -16,6 +16,8 @@ type stored struct {
 	// Contradicted marks a record that has been contradicted since that time, while a restart is
 	// put off.
 	Contradicted time.Time `json:"contradicted,omitzero"`
+	// OptedIn is a time by which the workload had opted in. The managedFields show the last writes only.
+	OptedIn time.Time `json:"optedIn,omitzero"`
 	restart
 	Without
 	// Evict is EvictNow or the time of the write that had it, if the last restart was one by eviction.
@@ -85,7 +87,7 @@ func (b *stored) isAbout(fingerprint Fingerprint) bool {
 // without exactly four digits could be read but never written again. The last day of 9999
 // has such a year in UTC with the right offset.
 func (b *stored) discardForgedTimes() {
-	for _, at := range []*time.Time{&b.Written, &b.Contradicted, &b.Last} {
+	for _, at := range []*time.Time{&b.Written, &b.Contradicted, &b.OptedIn, &b.Last} {
 		if annotation.IsForged(*at) {
 			*at = time.Time{}
 		}
@@ -107,6 +109,8 @@ type Basis struct {
 	Timestamp string
 	// Contradicted is the time to mark; see [Contradiction.Contradicted].
 	Contradicted time.Time
+	// OptedIn is the earliest known time by which the workload had opted in.
+	OptedIn time.Time
 	// Ran is [LastRestart.Ran].
 	Ran Ran
 	// RestartedFor is [LastRestart.RestartedFor].
@@ -149,6 +153,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 			Timestamp: on.Timestamp,
 		},
 		Contradicted: on.Contradicted.UTC(),
+		OptedIn:      on.OptedIn.UTC(),
 		restart:      on.Ran.restart(restarted),
 		Without:      on.Without,
 		Evict:        on.Evict,

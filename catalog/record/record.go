@@ -59,11 +59,12 @@ type Contradiction struct {
 }
 
 // ReadRecord reads the record of a workload with the given pod template, which has the given
-// fingerprint.
-func ReadRecord(meta *metav1.ObjectMeta, owned *annotation.Ownership, template *corev1.PodTemplateSpec, fingerprint Fingerprint) Record {
+// fingerprint. It also returns a time by which the workload had opted in, whichever template the
+// record is about; zero if the record does not say.
+func ReadRecord(meta *metav1.ObjectMeta, owned *annotation.Ownership, template *corev1.PodTemplateSpec, fingerprint Fingerprint) (record Record, optedIn time.Time) {
 	encoded, found := meta.Annotations[annotation.ChecksumsAnnotation]
 	if !found {
-		return Record{}
+		return Record{}, time.Time{}
 	}
 	var b stored
 	err := json.Unmarshal([]byte(meta.Annotations[annotation.BasisAnnotation]), &b)
@@ -75,17 +76,17 @@ func ReadRecord(meta *metav1.ObjectMeta, owned *annotation.Ownership, template *
 	}
 	fits := b.Checksums == checksumOf(encoded).String()
 	if !isKnown || !fits {
-		record := Record{LastRestart: LastRestart{Budget: b.Budget}, Problem: problemOf(encoded, isKnown)}
+		record = Record{LastRestart: LastRestart{Budget: b.Budget}, Problem: problemOf(encoded, isKnown)}
 		if !fits && record.Problem == "" {
 			record.Original = readOriginal(meta, owned)
 		}
-		return record
+		return record, time.Time{}
 	}
 	checksums, err := ParseChecksums(encoded)
 	if err != nil {
-		return Record{LastRestart: LastRestart{Budget: b.Budget}, Problem: err.Error()}
+		return Record{LastRestart: LastRestart{Budget: b.Budget}, Problem: err.Error()}, time.Time{}
 	}
-	record := Record{
+	record = Record{
 		Checksums: checksums,
 		LastRestart: LastRestart{
 			Budget: b.Budget,
@@ -96,9 +97,10 @@ func ReadRecord(meta *metav1.ObjectMeta, owned *annotation.Ownership, template *
 	if isOurs {
 		record.Trusted = b.isAbout(fingerprint)
 		record.readOwn(&b, owned, meta.Namespace)
+		optedIn = b.OptedIn
 	}
 	record.readRevert(owned, &b, template)
-	return record
+	return record, optedIn
 }
 
 // readOwn reads what counts only if the controller wrote it itself.

@@ -20,7 +20,7 @@ func TestARecordOfForgedTimesCanBeWrittenAgain(t *testing.T) {
 		d.Annotations[annotation.BasisAnnotation] = fmt.Sprintf(
 			`{"scheme":%q,"template":%q,"checksums":%q,"written":%q,"contradicted":%[4]q,"restarts":3,"restarted":%[4]q}`,
 			record.KeyedScheme, template, checksumOfText(d.Annotations[annotation.ChecksumsAnnotation]), forged)
-		applied := record.ReadRecord(&d.ObjectMeta, annotation.OwnershipOf(&d.ObjectMeta), &d.Spec.Template, template)
+		applied, _ := record.ReadRecord(&d.ObjectMeta, annotation.OwnershipOf(&d.ObjectMeta), &d.Spec.Template, template)
 		if !applied.Trusted || applied.Budget.Restarts != 3 {
 			t.Fatalf("%+v", applied)
 		}

@@ -75,7 +75,11 @@ func NewWorkload(kind names.WorkloadKind, parts *Parts) (Workload, error) {
 		w.Rollout.Deadline = max(w.Rollout.Deadline, parts.Replacement)
 	}
 	if fit {
-		w.Record = record.ReadRecord(meta, owned, pod, bare).KeptFor(references)
+		recorded, optedIn := record.ReadRecord(meta, owned, pod, bare)
+		w.Record = recorded.KeptFor(references)
+		if !optedIn.IsZero() && optedIn.Before(w.OptedIn) { // the managedFields show the last writes only
+			w.OptedIn = optedIn
+		}
 		w.Filtering = NewFiltering(filter, &w.Record, func(by template.Filter) []template.Reference {
 			recorded, _ := template.ReferencesOf(meta.Namespace, &pod.Spec, by)
 			return recorded

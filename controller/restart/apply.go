@@ -99,7 +99,7 @@ func (r *Restarter) apply(ctx context.Context, view catalog.View, decision decid
 	}
 	patch, err := newPatch(w, decision, record.Basis{
 		Template: w.Template, Key: view.Key, Budget: budget, Written: taken,
-		Timestamp: made.Timestamp, Ran: made.Ran,
+		Timestamp: made.Timestamp, OptedIn: w.OptedIn, Ran: made.Ran,
 		RestartedFor: r.restartedForAfter(w, &decision), Without: decision.Without, Evict: decide.EvictAfter(w, decision.Outcome),
 	})
 	if err != nil {
