@@ -64,7 +64,7 @@ type options struct {
 	Workloads  list `long:"workload" env:"WORKLOADS" description:"Another kind of workload, can be given several times or be a list separated by commas: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH if its pod template is not at .spec.template. Needs rbac-workloads.yaml"`
 
 	CSI   bool `long:"csi" env:"CSI" description:"Restart workloads when the Secrets Store CSI driver has rotated files in their pods. Needs rbac-csi.yaml"`
-	Evict bool `long:"evict" env:"EVICT" description:"Restart workloads with the annotation com.xing.deployment-restart.method: evict pod by pod, through the Eviction API. Needs rbac-evict.yaml"`
+	Evict bool `long:"evict" env:"EVICT" description:"Restart workloads with the annotation com.xing.deployment-restart.method: evict, and Deployments that have fallen back, pod by pod, through the Eviction API. Needs rbac-evict.yaml"`
 
 	DeploymentEngine  string `long:"deployment-engine" env:"DEPLOYMENT_ENGINE" default:"off" choice:"on" choice:"standby" choice:"off" description:"Drive Deployments in place of kube-controller-manager's deployment controller (docs/engine.md explains how to turn that one off): on starts as soon as no other controller drives them, standby when the other controller falls silent"`
 	DeploymentWorkers int    `base:"10" long:"deployment-workers" env:"DEPLOYMENT_WORKERS" default:"10" description:"How many Deployments the deployment engine works on at once"`

@@ -119,6 +119,39 @@ func TestARestartThatWasHeldAndIsNotDueAnyMoreIsReported(t *testing.T) {
 	})
 }
 
+func TestAReleaseThatBringsHaltedOrHeldContentIsReported(t *testing.T) {
+	release := func(d *appsv1.Deployment) { d.Spec.Template.Spec.Containers[0].Image = "v2" }
+	const after = ". New ones read the content that it was to bring, so none is due any more"
+	synctest.Test(t, func(t *testing.T) {
+		w, broken, told := halted(t)
+		name := "a/one"
+		if name == broken {
+			name = "a/two"
+		}
+		w.changed(name, release)
+		time.Sleep(time.Second)
+		settle(w)
+		want := "another rollout replaces the pods while a restart was held because restarts for configmap/c are halted" + after
+		if events := told(events.Resumed); len(events) != 1 || events[0] != want {
+			t.Errorf("amid a halt: %q", events)
+		}
+	})
+	synctest.Test(t, func(t *testing.T) {
+		w := gradual(t, "a/one")
+		told := w.listens()
+		w.changed("a/one", holdIt)
+		w.edited("a/c", "2")
+		settle(w)
+		told(events.Held)
+		w.changed("a/one", release)
+		time.Sleep(time.Second)
+		settle(w)
+		if events := told(events.Resumed); len(events) != 1 || events[0] != "another rollout replaces the pods while a restart was held"+after {
+			t.Errorf("amid a hold: %q", events)
+		}
+	})
+}
+
 func TestAHaltOfAFormerLeaderEndsOnlyWhenTheWorkloadsAreKnownThatGoFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t, "a/web", "a/other")

@@ -64,6 +64,7 @@ type caches struct {
 	deployments *cache[*rollout.Deployment, packedDeployment]
 	replicaSets *cache[*rollout.ReplicaSet, packedReplicaSet]
 	pods        *podTable
+	isBackup    bool // see [rollout.State]
 }
 
 // noLimit is a limit that nothing exceeds.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -20,6 +21,7 @@ import (
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/rest"
@@ -30,6 +32,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 	"kubernetes-deployment-restart-controller/internal/quarantine"
 )
 
@@ -56,6 +59,8 @@ type cluster struct {
 	// refuse may refuse a write before it is done, and lose may lose the answer
 	// after it was done. Both may end the controller by a panic.
 	refuse, lose func(write string) error
+	// forbidsRuns plays an admission policy that does not know the annotation.
+	forbidsRuns bool
 	// policy may change what a write of the engine brings about, as mutating admission does;
 	// before is nil for an object that is created.
 	policy func(before, after metav1.Object)
@@ -233,7 +238,7 @@ func (c *cluster) newEngine(metrics *metrics) *Engine {
 		pods:        newPodTable(func(string) {}, e.wake),
 	}
 	e.quarantine, e.ownEvents = quarantine.New(quarantine.Options{Log: log, Panicked: e.panicked}), recorder{c: c}
-	e.executor = &executor{apps: appsAPI{c: c}, caches: e.caches, mayWrite: e.drives, events: recorder{c: c}, metrics: metrics, log: log}
+	e.executor = &executor{apps: appsAPI{c: c}, core: c.coreAPI(), caches: e.caches, mayWrite: e.drives, events: recorder{c: c}, metrics: metrics, log: log}
 	e.driving.Store(true)
 	return e
 }
@@ -307,7 +312,7 @@ func notFound(resource, name string) error {
 }
 
 // unavailable is what a server in trouble answers.
-func unavailable() error {
+func unavailable() *apierrors.StatusError {
 	return apierrors.NewGenericServerResponse(http.StatusServiceUnavailable, "patch", appsv1.Resource("replicasets"), "web", "try later", 0, true)
 }
 
@@ -347,6 +352,31 @@ func (a appsAPI) RESTClient() rest.Interface {
 		}
 		return http.StatusNotFound, must(json.Marshal(apierrors.NewNotFound(appsv1.Resource("replicasets"), name).Status()))
 	})
+}
+
+// coreAPI lists the pods that a label selector selects, each by its name. A list is no write, but may be refused or lost, too.
+func (c *cluster) coreAPI() rest.Interface {
+	return jsonClient(func(request *http.Request) (int, []byte) {
+		if !strings.HasSuffix(request.URL.Path, "/namespaces/ns/pods") {
+			panic("a request for " + request.URL.Path)
+		}
+		list, err := ask(c, "list pods", func() (*corev1.PodList, error) { return c.selectedPods(request.URL.Query().Get("labelSelector")), nil })
+		if err != nil {
+			return http.StatusServiceUnavailable, must(json.Marshal(unavailable().Status()))
+		}
+		return http.StatusOK, must(json.Marshal(list))
+	})
+}
+
+func (c *cluster) selectedPods(selector string) *corev1.PodList {
+	selected := must(labels.Parse(selector))
+	list := &corev1.PodList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "PodList"}}
+	for _, name := range slices.Sorted(maps.Keys(c.pods)) {
+		if pod := c.pods[name]; selected.Matches(labels.Set(pod.Labels)) {
+			list.Items = append(list.Items, *pod)
+		}
+	}
+	return list
 }
 
 // jsonClient is a client of a server that answers in JSON.
@@ -393,13 +423,16 @@ func (a deploymentsAPI) patchStatus(d *appsv1.Deployment, body []byte) (*appsv1.
 	var patch struct {
 		Metadata struct {
 			ResourceVersion string
-			Annotations     map[string]string
+			Annotations     map[string]*string
 		}
 		Status appsv1.DeploymentStatus
 	}
 	decode(body, &patch)
 	if patch.Metadata.ResourceVersion != d.ResourceVersion {
 		return nil, conflict("deployments", d.Name)
+	}
+	if _, writes := patch.Metadata.Annotations[podtemplate.RunsAnnotation]; writes && a.c.forbidsRuns {
+		return nil, apierrors.NewForbidden(appsv1.Resource("deployments"), d.Name, errors.New("nothing but the revision"))
 	}
 	changed := *d
 	changed.Status = patch.Status
@@ -411,7 +444,11 @@ func (a deploymentsAPI) patchStatus(d *appsv1.Deployment, body []byte) (*appsv1.
 		if changed.Annotations == nil {
 			changed.Annotations = map[string]string{}
 		}
-		maps.Copy(changed.Annotations, patch.Metadata.Annotations)
+		for key, value := range patch.Metadata.Annotations {
+			if delete(changed.Annotations, key); value != nil {
+				changed.Annotations[key] = *value
+			}
+		}
 	}
 	if a.c.policy != nil {
 		a.c.policy(d, &changed)

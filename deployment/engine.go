@@ -108,9 +108,11 @@ func New(options Options) (*Engine, error) {
 		deployments: newCache(packDeployment, groupsOfDeployment, e.onDeployment),
 		replicaSets: newCache(packReplicaSet, groupsOfReplicaSet, e.onReplicaSet),
 		pods:        newPodTable(func(namespace string) { e.pods.want(namespace) }, e.wake),
+		isBackup:    options.Standby,
 	}
 	e.executor = &executor{
 		apps:     clients.Apps,
+		core:     clients.Core.RESTClient(),
 		caches:   e.caches,
 		mayWrite: e.drives,
 		events:   clients.Recorder(e.events, eventSource),

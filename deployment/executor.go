@@ -8,14 +8,18 @@ import (
 	"net/http"
 
 	corev1 "k8s.io/api/core/v1"
+	apiequality "k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/record"
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/fairqueue"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // statusSubresource is the part of a Deployment that its controller writes.
@@ -28,6 +32,8 @@ const reasonScaling = "ScalingReplicaSet"
 // server's answers go into the caches immediately.
 type executor struct {
 	apps    apiclient.Apps
+	core    rest.Interface
+	looks   fairqueue.TurnLock // at pods, of which anyone may make heavy ones
 	caches  *caches
 	events  record.EventRecorder
 	metrics *metrics
@@ -94,7 +100,7 @@ func (x *executor) apply(ctx context.Context, d *rollout.Deployment, actions []r
 // levelOf keeps actions that occur many times in a rollout out of the log.
 func levelOf(action rollout.Action) slog.Level {
 	switch action.(type) {
-	case rollout.UpdateStatus, rollout.RecordEvent:
+	case rollout.UpdateStatus, rollout.LookAtPods, rollout.RecordEvent:
 		return slog.LevelDebug
 	}
 	return slog.LevelInfo
@@ -122,6 +128,8 @@ func (x *executor) do(ctx context.Context, d *rollout.Deployment, action rollout
 		return x.patchDeployment(ctx, d, types.JSONPatchType, body, err, a.MissingIn)
 	case rollout.UpdateStatus:
 		return x.updateStatus(ctx, d, &a)
+	case rollout.LookAtPods:
+		return x.lookAtPods(ctx, d, &a)
 	case rollout.RecordEvent:
 		x.events.Event(d.Reference(), a.Type, a.Reason, a.Message)
 		return nil
@@ -183,6 +191,9 @@ func (x *executor) update(ctx context.Context, d *rollout.Deployment, a *rollout
 	if err := x.patchReplicaSet(ctx, &a.Target, types.MergePatchType, body, err, a.MissingIn); err != nil {
 		return err
 	}
+	if a.FailedBy != "" {
+		x.metrics.fallBacks.WithLabelValues(string(a.FailedBy)).Inc()
+	}
 	switch {
 	case a.To > a.From:
 		x.events.Eventf(d.Reference(), corev1.EventTypeNormal, reasonScaling, "Scaled up replica set %s from %d to %d", a.Target.Name, a.From, a.To)
@@ -233,8 +244,40 @@ func (x *executor) rollBack(ctx context.Context, d *rollout.Deployment, a *rollo
 }
 
 func (x *executor) updateStatus(ctx context.Context, d *rollout.Deployment, a *rollout.UpdateStatus) error {
-	body, err := statusPatch(&d.Meta, a)
-	return x.patchDeployment(ctx, d, types.MergePatchType, body, err, a.MissingIn, statusSubresource)
+	reads, err := x.readsOf(ctx, a.Runs)
+	if err != nil {
+		return err
+	}
+	body, err := statusPatch(&d.Meta, a, reads)
+	err = x.patchDeployment(ctx, d, types.MergePatchType, body, err, a.MissingIn, statusSubresource)
+	if a.Runs == nil || !apierrors.IsForbidden(err) && !apierrors.IsInvalid(err) {
+		return err
+	}
+	// An admission policy of an earlier version may forbid the annotation. The status must not wait for that.
+	x.log.Warn("cannot say on a deployment which configs its pods read", "deployment", d.Key(), "error", err)
+	*a.Refused = true
+	if a.Revision == "" && apiequality.Semantic.DeepEqual(a.Status, d.Status) {
+		return nil
+	}
+	alone := *a
+	alone.Runs = nil
+	body, err = statusPatch(&d.Meta, &alone, nil)
+	return x.patchDeployment(ctx, d, types.MergePatchType, body, err, alone.MissingIn, statusSubresource)
+}
+
+// readsOf returns what the pods of a ReplicaSet read, encoded, or nil without one.
+func (x *executor) readsOf(ctx context.Context, target *rollout.Meta) (*string, error) {
+	if target == nil || target.UID == "" {
+		return nil, nil
+	}
+	rs, err := x.apps.ReplicaSets(target.Namespace).Get(ctx, target.Name, metav1.GetOptions{})
+	switch {
+	case err != nil:
+		return nil, x.lookAgain(ctx, target, err)
+	case rs.UID != target.UID:
+		return nil, fmt.Errorf("%w: replicaset %s", errMovedOn, target.Name)
+	}
+	return new(podtemplate.EncodeReads(string(target.UID), &rs.Spec.Template.Spec)), nil
 }
 
 // patchReplicaSet sends an encoded body, or returns err if the encoding failed. The function

@@ -9,10 +9,11 @@ import (
 
 	"kubernetes-deployment-restart-controller/deployment/digest"
 	"kubernetes-deployment-restart-controller/deployment/pack"
+	"kubernetes-deployment-restart-controller/internal/fairqueue"
 )
 
-// turnOfHeavy is how long a step for a heavy Deployment keeps those for others waiting at most. One that takes longer waits for
-// the API server, and the queue limits how many such steps a namespace has.
+// turnOfHeavy is how long a step for a heavy Deployment, or a page of pods, keeps others of its kind waiting at most. A step that
+// takes longer mostly waits for the API server, and the queue limits how many such steps a namespace has.
 const turnOfHeavy = time.Second
 
 // enter returns when a step for a Deployment may begin, and what ends its turn. Heavy ones take turns, because each of them may
@@ -21,8 +22,13 @@ func (e *Engine) enter(key types.NamespacedName) (leave func()) {
 	if !e.caches.isHeavy(key) {
 		return func() {}
 	}
-	e.heavy.Enter(key.Namespace)
-	end := sync.OnceFunc(e.heavy.Leave)
+	return takeTurn(&e.heavy, key.Namespace)
+}
+
+// takeTurn returns when it is the caller's turn, and what ends it.
+func takeTurn(lock *fairqueue.TurnLock, namespace string) (leave func()) {
+	lock.Enter(namespace)
+	end := sync.OnceFunc(lock.Leave)
 	timer := time.AfterFunc(turnOfHeavy, end)
 	return func() {
 		timer.Stop()

@@ -25,6 +25,7 @@ type metrics struct {
 	panics       *prometheus.CounterVec
 	rivalWrites  *series.Counter
 	falseAlarms  prometheus.Counter
+	fallBacks    *prometheus.CounterVec
 	queueLatency prometheus.Histogram
 }
 
@@ -40,14 +41,18 @@ func newMetrics() *metrics {
 			Namespace: namespace, Name: "rival_writes_total", Help: "The number of observed writes of a Deployment's status by others, by field manager: kube-controller-manager and the first 19 others.",
 		}, "manager", namedManagers, usualRival),
 		falseAlarms:  series.Count(namespace, "false_alarms_total", "The number of times that the engine rested in a namespace because of a write by a client that does not drive Deployments."),
+		fallBacks:    series.CountBy(namespace, "fallbacks_total", "The number of releases that failed and fell back to the last one that completed, by cause.", "cause"),
 		queueLatency: series.Histogram(namespace, "queue_latency_seconds", "The time that a Deployment waited for a worker.", durations),
 	}
 	// Series start at 0, so that the first increase is visible as an increase.
 	for _, action := range []rollout.Action{
 		rollout.CreateReplicaSet{}, rollout.UpdateReplicaSet{}, rollout.UpdateReplicaSet{To: 1}, rollout.DeleteReplicaSet{},
-		rollout.AdoptReplicaSet{}, rollout.ReleaseReplicaSet{}, rollout.RollBack{}, rollout.UpdateStatus{}, rollout.RecordEvent{},
+		rollout.AdoptReplicaSet{}, rollout.ReleaseReplicaSet{}, rollout.RollBack{}, rollout.UpdateStatus{}, rollout.LookAtPods{}, rollout.RecordEvent{},
 	} {
 		m.actions.WithLabelValues(action.Kind())
+	}
+	for _, cause := range rollout.FailureCauses {
+		m.fallBacks.WithLabelValues(string(cause))
 	}
 	for _, place := range []quarantine.Place{quarantine.Intake, quarantine.Decision} {
 		m.panics.WithLabelValues(string(place))
@@ -63,7 +68,7 @@ const namedManagers = 20
 const usualRival = "kube-controller-manager"
 
 func (m *metrics) collectors() []prometheus.Collector {
-	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.panics, m.rivalWrites, m.falseAlarms, m.queueLatency}
+	return []prometheus.Collector{m.syncs, m.syncDuration, m.actions, m.writeErrors, m.panics, m.rivalWrites, m.falseAlarms, m.fallBacks, m.queueLatency}
 }
 
 // reasonOf names the kind of a failure.

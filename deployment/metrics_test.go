@@ -47,7 +47,7 @@ func TestTheMetricsFollowNamingConventions(t *testing.T) {
 		names = append(names, strings.TrimPrefix(family.GetName(), "deployment_engine_"))
 	}
 	expect(t, "names", []string{
-		"actions_total", "driving", "false_alarms_total", "objects_left_alone", "panics_total", "queue_depth", "queue_latency_seconds", "resting_namespaces", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress", "rollouts_not_begun", "slow_requests",
+		"actions_total", "driving", "fallbacks_total", "false_alarms_total", "objects_left_alone", "panics_total", "queue_depth", "queue_latency_seconds", "resting_namespaces", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress", "rollouts_not_begun", "slow_requests",
 		"sync_duration_seconds", "syncs_total", "watch_up",
 	}, names) // write_errors_total comes with the first one
 }
@@ -82,6 +82,7 @@ deployment_engine_actions_total{action="annotate"} 0
 deployment_engine_actions_total{action="create"} 0
 deployment_engine_actions_total{action="delete"} 0
 deployment_engine_actions_total{action="event"} 0
+deployment_engine_actions_total{action="look"} 0
 deployment_engine_actions_total{action="release"} 0
 deployment_engine_actions_total{action="rollback"} 0
 deployment_engine_actions_total{action="scale"} 1

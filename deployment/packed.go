@@ -11,6 +11,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/deployment/pack"
 	"kubernetes-deployment-restart-controller/deployment/rollout"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // packedReplicaSet is a ReplicaSet in a cache, which may hold very many. The ReplicaSets of
@@ -32,12 +33,15 @@ func packReplicaSet(rs *rollout.ReplicaSet) packedReplicaSet {
 	origin.Texts(rs.Namespace, string(rs.Controller), rs.ControllerName, string(rs.Labels))
 
 	isNamedByHash := rs.Hash != nil && rs.Name == rollout.ReplicaSetName(rs.ControllerName, *rs.Hash)
-	own.Flags(rs.Heavy, rs.Deleting, rs.Observed, rs.Hash != nil, isNamedByHash, rs.Terminating != nil, rs.Failure != nil)
+	own.Flags(rs.Heavy, rs.Deleting, rs.Observed, rs.Hash != nil, isNamedByHash, rs.Terminating != nil, rs.Failure != nil, rs.Bare != rs.Sum)
 	if rs.Hash != nil {
 		own.Texts(*rs.Hash)
 	}
 	own.Values(rs.Annotations, rollout.OwnAnnotations)
 	own.Texts(string(rs.UID), rs.ResourceVersion, string(rs.Sum[:]))
+	if rs.Bare != rs.Sum {
+		own.Texts(string(rs.Bare[:]))
+	}
 	own.Time(rs.Created)
 	own.Numbers(rs.Replicas, int64(rs.MinReadySeconds), rs.Existing, rs.Ready, rs.Available)
 	if !isNamedByHash {
@@ -58,14 +62,14 @@ func (p packedReplicaSet) unpack() *rollout.ReplicaSet {
 	rs := &rollout.ReplicaSet{Meta: rollout.Meta{Namespace: origin.OwnText()}, Controller: types.UID(origin.OwnText()), ControllerName: origin.OwnText()}
 	rs.Labels, rs.Copied, rs.Annotations = rollout.Pairs(origin.Text()), p.copied.Value(), map[string]string{}
 
-	var hasHash, isNamedByHash, hasTerminating, hasFailure bool
-	own.Flags(&rs.Heavy, &rs.Deleting, &rs.Observed, &hasHash, &isNamedByHash, &hasTerminating, &hasFailure)
+	var hasHash, isNamedByHash, hasTerminating, hasFailure, isRestarted bool
+	own.Flags(&rs.Heavy, &rs.Deleting, &rs.Observed, &hasHash, &isNamedByHash, &hasTerminating, &hasFailure, &isRestarted)
 	if hasHash {
 		rs.Hash = new(own.Text())
 	}
 	own.Values(rs.Annotations, rollout.OwnAnnotations)
 	rs.UID, rs.ResourceVersion = types.UID(own.OwnText()), own.OwnText()
-	copy(rs.Sum[:], own.Text())
+	rs.Sum, rs.Bare = unpackSums(&own, isRestarted)
 	rs.Created = own.Time()
 	rs.Replicas, rs.MinReadySeconds, rs.Existing, rs.Ready, rs.Available = own.Number(), int32(own.Number()), own.Number(), own.Number(), own.Number()
 	if isNamedByHash {
@@ -93,9 +97,15 @@ func (p packedReplicaSet) namespace() string {
 func packDeployment(d *rollout.Deployment) packedDeployment {
 	var own pack.Packer
 	own.Texts(d.Namespace, d.Name)
-	own.Flags(d.Deleting, d.Paused, d.HistoryLimit != nil, d.ProgressDeadline != nil, d.Selector != nil, d.Invalid != nil, d.Heavy)
+	own.Flags(d.Deleting, d.Paused, d.HistoryLimit != nil, d.ProgressDeadline != nil, d.Selector != nil, d.Invalid != nil, d.Heavy, d.Bare != d.Sum, d.Runs != "")
 	own.Values(d.Annotations, rollout.OwnAnnotations)
-	own.Texts(string(d.UID), d.ResourceVersion, string(d.Strategy), string(d.Template), string(d.Sum[:]), marshal(&d.Status), d.StatusBy.Manager)
+	own.Texts(string(d.UID), d.ResourceVersion, string(d.Strategy), string(d.Template), marshal(&d.Status), d.StatusBy.Manager, string(d.Sum[:]))
+	if d.Bare != d.Sum {
+		own.Texts(string(d.Bare[:]))
+	}
+	if d.Runs != "" {
+		own.Texts(string(d.Runs))
+	}
 	own.Numbers(d.Generation, d.Replicas, d.Limits.MaxSurge, d.Limits.MaxUnavailable, int64(d.MinReadySeconds), d.StatusBy.Time)
 	if d.HistoryLimit != nil {
 		own.Numbers(int64(*d.HistoryLimit))
@@ -124,14 +134,17 @@ func (p packedDeployment) read(whole bool) *rollout.Deployment {
 	}
 
 	d.Namespace, d.Name = own.OwnText(), own.OwnText()
-	var hasHistoryLimit, hasDeadline, hasSelector, isInvalid bool
-	own.Flags(&d.Deleting, &d.Paused, &hasHistoryLimit, &hasDeadline, &hasSelector, &isInvalid, &d.Heavy)
+	var hasHistoryLimit, hasDeadline, hasSelector, isInvalid, isRestarted, showsReads bool
+	own.Flags(&d.Deleting, &d.Paused, &hasHistoryLimit, &hasDeadline, &hasSelector, &isInvalid, &d.Heavy, &isRestarted, &showsReads)
 	own.Values(d.Annotations, rollout.OwnAnnotations)
 	d.UID, d.ResourceVersion = types.UID(own.OwnText()), own.OwnText()
 	d.Strategy, d.Template = appsv1.DeploymentStrategyType(own.Text()), rollout.EncodedTemplate(own.Text())
-	copy(d.Sum[:], own.Text())
 	unmarshal(own.Text(), &d.Status)
 	d.StatusBy.Manager = own.OwnText()
+	d.Sum, d.Bare = unpackSums(&own, isRestarted)
+	if showsReads {
+		d.Runs = types.UID(own.OwnText())
+	}
 	d.Generation, d.Replicas, d.Limits.MaxSurge, d.Limits.MaxUnavailable = own.Number(), own.Number(), own.Number(), own.Number()
 	d.MinReadySeconds, d.StatusBy.Time = int32(own.Number()), own.Number()
 	if hasHistoryLimit {
@@ -151,6 +164,15 @@ func (p packedDeployment) read(whole bool) *rollout.Deployment {
 		d.Invalid = &rollout.Invalid{Reason: own.OwnText(), Message: own.OwnText()}
 	}
 	return d
+}
+
+// unpackSums returns both sums of a pod template, which are the same unless it was restarted.
+func unpackSums(own *pack.Unpacker, isRestarted bool) (sum, bare podtemplate.Sum) {
+	copy(sum[:], own.Text())
+	if bare = sum; isRestarted {
+		copy(bare[:], own.Text())
+	}
+	return sum, bare
 }
 
 func (p packedDeployment) key() types.NamespacedName {

@@ -67,6 +67,9 @@ func TestAReplicaSetIsUnpackedAsItWas(t *testing.T) {
 		rs.SetLabels(textMaps(t, "labels", "app", "tier", rollout.HashLabel))
 		rs.SetAnnotations(textMaps(t, "annotations", "note", rollout.RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, rollout.RollbackAnnotation))
 		rs.Sum[0], rs.Sum[31] = byte(numbers(t, "sum")), byte(numbers(t, "sum"))
+		if rs.Bare = rs.Sum; rapid.Bool().Draw(t, "is restarted") {
+			rs.Bare[0], rs.Bare[15] = byte(numbers(t, "bare sum")), byte(numbers(t, "bare sum"))
+		}
 		if rs.Hash != nil && rapid.Bool().Draw(t, "is named by its hash") {
 			rs.Name = rollout.ReplicaSetName(rs.ControllerName, *rs.Hash)
 		}
@@ -90,7 +93,8 @@ func TestADeploymentIsUnpackedAsItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		object := deploymentObject(int32(rapid.IntRange(0, math.MaxInt32).Draw(t, "replicas")), "v1", func(d *appsv1.Deployment) {
 			d.Namespace, d.Name, d.UID, d.ResourceVersion, d.Generation = texts(t, "namespace"), texts(t, "name"), types.UID(texts(t, "uid")), texts(t, "version"), numbers(t, "generation")
-			d.Annotations = textMaps(t, "annotations", "note", rollout.RevisionAnnotation, rollout.RollbackAnnotation)
+			d.Annotations = textMaps(t, "annotations", "note", rollout.RevisionAnnotation, rollout.RollbackAnnotation, "com.xing.deployment-restart.on-failure")
+			d.Spec.Template.Annotations = textMaps(t, "annotations of the template", restartedAt)
 			d.Spec.Paused, d.Spec.MinReadySeconds = rapid.Bool().Draw(t, "paused"), int32(numbers(t, "seconds"))
 			if rapid.Bool().Draw(t, "deleting") {
 				d.DeletionTimestamp = &metav1.Time{Time: noon}

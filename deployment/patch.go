@@ -14,16 +14,17 @@ import (
 
 	"kubernetes-deployment-restart-controller/deployment/rollout"
 	"kubernetes-deployment-restart-controller/internal/origin"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // Every body carries the resourceVersion that the plan was based on: the API server refuses
 // the patch if the object has changed since.
 
 type patchedMeta struct {
-	ResourceVersion string            `json:"resourceVersion"`
-	UID             types.UID         `json:"uid,omitempty"`
-	Annotations     map[string]string `json:"annotations,omitempty"`
-	OwnerReferences []any             `json:"ownerReferences,omitempty"`
+	ResourceVersion string             `json:"resourceVersion"`
+	UID             types.UID          `json:"uid,omitempty"`
+	Annotations     map[string]*string `json:"annotations,omitempty"` // nil removes one
+	OwnerReferences []any              `json:"ownerReferences,omitempty"`
 }
 
 type patchedObject struct {
@@ -43,15 +44,17 @@ func updatePatch(a *rollout.UpdateReplicaSet) ([]byte, error) {
 		replicas := rollout.ToInt32(a.To)
 		changed.Replicas = &replicas
 	}
-	return encode(patchedObject{
-		Metadata: patchedMeta{ResourceVersion: a.Target.ResourceVersion, Annotations: a.Annotations},
-		Spec:     changed,
-	})
+	meta := patchedMeta{ResourceVersion: a.Target.ResourceVersion, Annotations: map[string]*string{}}
+	for key, value := range a.Annotations {
+		meta.Annotations[key] = &value
+	}
+	return encode(patchedObject{Metadata: meta, Spec: changed})
 }
 
 // statusPatch is a JSON merge patch of the subresource status. It names every
-// field, because what a merge patch leaves out stays as it was.
-func statusPatch(d *rollout.Meta, a *rollout.UpdateStatus) ([]byte, error) {
+// field, because what a merge patch leaves out stays as it was. The reads are those of the
+// ReplicaSet that the Deployment is to show, encoded; nil for none.
+func statusPatch(d *rollout.Meta, a *rollout.UpdateStatus, reads *string) ([]byte, error) {
 	type status struct {
 		ObservedGeneration  int64                        `json:"observedGeneration"`
 		Replicas            int32                        `json:"replicas"`
@@ -63,9 +66,12 @@ func statusPatch(d *rollout.Meta, a *rollout.UpdateStatus) ([]byte, error) {
 		Conditions          []appsv1.DeploymentCondition `json:"conditions"`
 		CollisionCount      *int32                       `json:"collisionCount"`
 	}
-	meta := patchedMeta{ResourceVersion: d.ResourceVersion}
+	meta := patchedMeta{ResourceVersion: d.ResourceVersion, Annotations: map[string]*string{}}
 	if a.Revision != "" {
-		meta.Annotations = map[string]string{rollout.RevisionAnnotation: a.Revision}
+		meta.Annotations[rollout.RevisionAnnotation] = &a.Revision
+	}
+	if a.Runs != nil {
+		meta.Annotations[podtemplate.RunsAnnotation] = reads
 	}
 	return encode(patchedObject{Metadata: meta, Status: status(a.Status)})
 }

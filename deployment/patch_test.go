@@ -17,6 +17,8 @@ func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
 	d := web(3, "v2")
 	rs := set("v1", 3, 3).Meta
 	stamp := metav1.Time{Time: time.Date(2026, time.March, 1, 13, 0, 0, 0, time.UTC)}
+	emptyStatus := `"status":{"observedGeneration":0,"replicas":0,"updatedReplicas":0,"readyReplicas":0,` +
+		`"availableReplicas":0,"unavailableReplicas":0,"terminatingReplicas":null,"conditions":null,"collisionCount":null}}`
 	for name, test := range map[string]struct {
 		encode func() ([]byte, error)
 		want   string
@@ -50,9 +52,8 @@ func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
 			`{"metadata":{"resourceVersion":"11"},"spec":{"minReadySeconds":0}}`,
 		},
 		"an empty status": {
-			func() ([]byte, error) { return statusPatch(&d.Meta, &rollout.UpdateStatus{}) },
-			`{"metadata":{"resourceVersion":"100"},"status":{"observedGeneration":0,"replicas":0,"updatedReplicas":0,"readyReplicas":0,` +
-				`"availableReplicas":0,"unavailableReplicas":0,"terminatingReplicas":null,"conditions":null,"collisionCount":null}}`,
+			func() ([]byte, error) { return statusPatch(&d.Meta, &rollout.UpdateStatus{}, nil) },
+			`{"metadata":{"resourceVersion":"100"},` + emptyStatus,
 		},
 		"a status": {
 			func() ([]byte, error) {
@@ -61,11 +62,21 @@ func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
 					TerminatingReplicas: new(int32(1)), CollisionCount: new(int32(8)), Conditions: []appsv1.DeploymentCondition{{
 						Type: appsv1.DeploymentAvailable, Status: corev1.ConditionTrue, Reason: "R", Message: "m", LastUpdateTime: stamp, LastTransitionTime: stamp,
 					}},
-				}})
+				}}, nil)
 			},
 			`{"metadata":{"resourceVersion":"100","annotations":{"deployment.kubernetes.io/revision":"7"}},"status":{"observedGeneration":2,"replicas":6,` +
 				`"updatedReplicas":5,"readyReplicas":4,"availableReplicas":3,"unavailableReplicas":2,"terminatingReplicas":1,"conditions":[{"type":"Available",` +
 				`"status":"True","lastUpdateTime":"2026-03-01T13:00:00Z","lastTransitionTime":"2026-03-01T13:00:00Z","reason":"R","message":"m"}],"collisionCount":8}}`,
+		},
+		"a status that says what runs": {
+			func() ([]byte, error) { return statusPatch(&d.Meta, &rollout.UpdateStatus{Runs: &rs}, new("uid {}")) },
+			`{"metadata":{"resourceVersion":"100","annotations":{"com.xing.deployment-restart.runs":"uid {}"}},` + emptyStatus,
+		},
+		"a status of the present template": {
+			func() ([]byte, error) {
+				return statusPatch(&d.Meta, &rollout.UpdateStatus{Runs: &rollout.Meta{}}, nil)
+			},
+			`{"metadata":{"resourceVersion":"100","annotations":{"com.xing.deployment-restart.runs":null}},` + emptyStatus,
 		},
 		"an adoption": {
 			func() ([]byte, error) { return adoptPatch(d, &rs) },
@@ -115,7 +126,7 @@ func TestPatchesCarryTheirVersionAndNothingElse(t *testing.T) {
 
 // A field that a version of the API adds to the status would never be cleared.
 func TestTheStatusPatchNamesEveryField(t *testing.T) {
-	empty, err := statusPatch(&rollout.Meta{}, &rollout.UpdateStatus{})
+	empty, err := statusPatch(&rollout.Meta{}, &rollout.UpdateStatus{}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ var neededPermissions = []apiclient.Permission{
 	{Verb: "create", Group: "apps", Resource: "replicasets", Impact: "no rollout starts"},
 	{Verb: "patch", Group: "apps", Resource: "replicasets", Impact: "nothing is scaled, and no rollout completes"},
 	{Verb: "delete", Group: "apps", Resource: "replicasets", Impact: "old ReplicaSets accumulate"},
-	{Verb: "list", Resource: "pods", Impact: "rollouts with the strategy Recreate do not continue"},
+	{Verb: "list", Resource: "pods", Impact: "rollouts with the strategy Recreate do not continue, and releases that may fall back do not complete"},
 	{Verb: "watch", Resource: "pods", Impact: "rollouts with the strategy Recreate continue late or not at all"},
 	{Verb: "create", Resource: "events", Impact: "Events do not report rollouts"},
 	{Verb: "patch", Resource: "events", Impact: "repeated Events are not counted"},

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,18 +30,29 @@ var update = flag.Bool("update", false, "write what the rollout scripts print in
 // command; what follows is what it prints.
 //
 //	deployment KEY=VALUE…   create or change the Deployment: replicas, image, surge, unavailable,
-//	                        strategy, paused, deadline, history, rollback, minready
+//	                        strategy, paused, deadline, history, rollback, minready, on-failure,
+//	                        retry, restart
 //	sync                    plan once and carry that out
+//	cut N                   plan once, and the engine is killed after N actions; another one starts
 //	run                     continue until there is nothing to do; all pods become available, in one
-//	                        ReplicaSet at a time
+//	                        ReplicaSet at a time, unless those of its image show something else
+//	settle                  run, and print only what remains
 //	pods IMAGE N            the ReplicaSet controller has made all pods; N are available
+//	show IMAGE CONDITION    what pods of the image show that are not available: unstarted, hanging,
+//	                        crash, config or image; restarted: all of them have restarted twice; fine:
+//	                        they become available
 //	ending IMAGE N          N pods terminate; 0 ends them
 //	wait DURATION           time passes
 //	orphan                  delete the Deployment without its ReplicaSets
 //	take-name IMAGE         somebody else has a ReplicaSet by the name that is next for the image
 //	quota on|off            no ReplicaSets can be created
+//	forbid-runs             an admission policy forbids the annotation that says what runs
+//	undo IMAGE              kubectl rollout undo to the ReplicaSet of the image
+//	backup                  the engine stands by for another controller
+//	state                   print the template and its generation, the conditions, and how releases ended
 //
-// Each step takes a second. Sizes are printed as IMAGE wanted/available.
+// Each step takes a second. Sizes are printed as IMAGE wanted/available. IMAGE+TIME is the image's template
+// after a restart.
 func TestRolloutsFollowTheScripts(t *testing.T) {
 	scripts, err := filepath.Glob("testdata/rollouts/*.txt")
 	if err != nil || len(scripts) < 10 {
@@ -72,10 +85,11 @@ type stage struct {
 	shown       [watches]int
 	eventsShown int
 	quota       bool
+	sights      map[string]string // of images
 }
 
 func newStage() *stage {
-	s := &stage{now: noon, quota: true}
+	s := &stage{now: noon, quota: true, sights: map[string]string{}}
 	s.cluster = newCluster(func() time.Time { return s.now })
 	s.cluster.refuse = func(write string) error {
 		if write == "create" && !s.quota {
@@ -83,10 +97,20 @@ func newStage() *stage {
 		}
 		return nil
 	}
-	s.engine = s.cluster.newEngine(simulationMetrics)
+	s.startEngine()
+	return s
+}
+
+// startEngine starts an engine that knows nothing but what it lists.
+func (s *stage) startEngine() {
+	isBackup := s.engine != nil && s.engine.caches.isBackup
+	s.engine, s.history = s.cluster.newEngine(simulationMetrics), writeHistory{}
+	s.engine.caches.isBackup = isBackup
 	s.cluster.list(s.engine)
 	s.cluster.listPods(s.engine)
-	return s
+	for watch := range watches {
+		s.shown[watch] = len(s.cluster.changes[watch])
+	}
 }
 
 // play returns the script with what its commands print.
@@ -112,8 +136,15 @@ func (s *stage) do(command []string) string {
 	case "sync":
 		printed, _ := s.sync()
 		return printed
+	case "cut":
+		printed, _ := s.syncUpTo(int(number(arguments[0])))
+		s.startEngine()
+		return printed
 	case "run":
 		return s.run()
+	case "settle":
+		s.run()
+		return s.sizes()
 	case "pods":
 		s.setPods(s.replicaSet(arguments[0]), number(arguments[1]))
 		return s.sizes()
@@ -127,6 +158,17 @@ func (s *stage) do(command []string) string {
 		s.takeName(arguments[0])
 	case "quota":
 		s.quota = arguments[0] == "on"
+	case "forbid-runs":
+		s.cluster.forbidsRuns = true
+	case "show":
+		s.sights[arguments[0]] = arguments[1]
+		s.showPods()
+	case "undo":
+		s.undo(s.replicaSet(arguments[0]))
+	case "backup":
+		s.engine.caches.isBackup = true
+	case "state":
+		return s.state()
 	default:
 		panic("unknown command " + command[0])
 	}
@@ -181,22 +223,48 @@ func apply(d *appsv1.Deployment, key, value string) {
 		d.Spec.MinReadySeconds = number(value)
 	case "rollback":
 		d.Annotations[rollout.RollbackAnnotation] = value
+	case "on-failure", "retry":
+		key = "com.xing.deployment-restart." + key
+		if d.Annotations[key] = value; value == "" {
+			delete(d.Annotations, key)
+		}
+	case "restart":
+		d.Spec.Template = *d.Spec.Template.DeepCopy()
+		d.Spec.Template.Annotations = map[string]string{restartedAt: value}
 	default:
 		panic("unknown setting " + key)
 	}
 }
 
-func (s *stage) replicaSet(image string) *appsv1.ReplicaSet {
+const (
+	// restartedAt is what kubectl rollout restart sets on a pod template.
+	restartedAt = "kubectl.kubernetes.io/restartedAt"
+	// outcomeAnnotation is how a rollout ended, on its ReplicaSet.
+	outcomeAnnotation = "com.xing.deployment-restart.outcome"
+)
+
+// shortOf names a pod template.
+func shortOf(template *corev1.PodTemplateSpec) string {
+	if at := template.Annotations[restartedAt]; at != "" {
+		return imageOf(template) + "+" + at
+	}
+	return imageOf(template)
+}
+
+func (s *stage) replicaSet(name string) *appsv1.ReplicaSet {
 	for _, rs := range s.cluster.replicaSets {
-		if imageOf(&rs.Spec.Template) == image {
+		if shortOf(&rs.Spec.Template) == name {
 			return rs
 		}
 	}
-	panic("no replicaset of " + image)
+	panic("no replicaset of " + name)
 }
 
 // sync returns what was done, in words, and whether that was anything.
-func (s *stage) sync() (printed string, acted bool) {
+func (s *stage) sync() (printed string, acted bool) { return s.syncUpTo(math.MaxInt) }
+
+// syncUpTo carries out no more than some actions.
+func (s *stage) syncUpTo(most int) (printed string, acted bool) {
 	for watch := range watches {
 		for _, ch := range s.cluster.changes[watch][s.shown[watch]:] {
 			ch.show(s.engine)
@@ -208,13 +276,16 @@ func (s *stage) sync() (printed string, acted bool) {
 		return "  no deployment\n", false
 	}
 	actions, wake := rollout.Plan(s.engine.caches.observe(d, s.history, s.now))
-	s.history = writeHistory{}
+	actions = actions[:min(most, len(actions))]
+	s.history.creation = rollout.CreationFailure{}
 	var out strings.Builder
 	for _, action := range actions {
-		fmt.Fprintf(&out, "  %s\n", action)
+		fmt.Fprintf(&out, "  %s\n", strings.TrimRight(action.String(), " "))
 	}
+	done, err := s.engine.executor.apply(context.Background(), d, actions)
+	s.history.record(actions[:done], s.now)
 	var creation *creationError
-	switch _, err := s.engine.executor.apply(context.Background(), d, actions); {
+	switch {
 	case errors.As(err, &creation):
 		s.history.creation = creation.CreationFailure
 		fmt.Fprintf(&out, "  failed: %v\n", err)
@@ -256,33 +327,17 @@ func (s *stage) run() string {
 // date. It returns false if there is no such ReplicaSet.
 func (s *stage) obey() bool {
 	for _, rs := range s.cluster.replicaSetsOf(s.deployment()) {
-		if n := *rs.Spec.Replicas; rs.Status.AvailableReplicas != n || rs.Status.Replicas != n || rs.Status.ObservedGeneration != rs.Generation {
-			s.setPods(rs, n)
+		n := *rs.Spec.Replicas
+		working := n
+		if sight := s.sights[imageOf(&rs.Spec.Template)]; sight != "" && sight != "fine" && sight != restarted {
+			working = 0
+		}
+		if rs.Status.AvailableReplicas != working || rs.Status.Replicas != n || rs.Status.ObservedGeneration != rs.Generation {
+			s.setPods(rs, working)
 			return true
 		}
 	}
 	return false
-}
-
-func (s *stage) setPods(rs *appsv1.ReplicaSet, available int32) {
-	s.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) {
-		rs.Status = appsv1.ReplicaSetStatus{
-			ObservedGeneration: rs.Generation, Replicas: *rs.Spec.Replicas, ReadyReplicas: available, AvailableReplicas: available, TerminatingReplicas: new(int32(0)),
-		}
-	})
-}
-
-func (s *stage) endPods(rs *appsv1.ReplicaSet, n int32) {
-	for _, pod := range s.cluster.pods {
-		s.cluster.delete(pod)
-	}
-	for i := range n {
-		pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-			Namespace: "ns", Name: fmt.Sprint("pod-", i), DeletionTimestamp: &metav1.Time{Time: s.now},
-			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))},
-		}}
-		s.cluster.put(pod)
-	}
 }
 
 func (s *stage) orphan() {
@@ -291,6 +346,48 @@ func (s *stage) orphan() {
 	for _, rs := range sets {
 		s.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.OwnerReferences = nil })
 	}
+}
+
+// undo does as kubectl does: it copies the annotations of a ReplicaSet, too.
+func (s *stage) undo(to *appsv1.ReplicaSet) {
+	kept := []string{
+		corev1.LastAppliedConfigAnnotation, rollout.RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, rollout.RollbackAnnotation,
+	}
+	s.cluster.changeDeployment("web", func(d *appsv1.Deployment) {
+		annotations := maps.Clone(to.Annotations)
+		for _, key := range kept {
+			delete(annotations, key)
+			if value, found := d.Annotations[key]; found {
+				annotations[key] = value
+			}
+		}
+		d.Annotations = annotations
+		d.Spec.Template = *to.Spec.Template.DeepCopy()
+		delete(d.Spec.Template.Labels, rollout.HashLabel)
+	})
+}
+
+// state prints what clients see.
+func (s *stage) state() string {
+	var out strings.Builder
+	d := s.deployment()
+	fmt.Fprintf(&out, "  template %s, generation %d\n", shortOf(&d.Spec.Template), d.Generation)
+	said := ""
+	for i := range d.Status.Conditions {
+		c := &d.Status.Conditions[i]
+		message := c.Message
+		if message == said {
+			message = "the same"
+		}
+		said = c.Message
+		fmt.Fprintf(&out, "  %s=%s (%s): %s\n", c.Type, c.Status, c.Reason, message)
+	}
+	for _, rs := range s.cluster.replicaSetsOf(d) {
+		if ended := rs.Annotations[outcomeAnnotation]; ended != "" {
+			fmt.Fprintf(&out, "  %s: %s\n", shortOf(&rs.Spec.Template), ended)
+		}
+	}
+	return out.String()
 }
 
 func (s *stage) takeName(image string) {
@@ -309,7 +406,7 @@ func (s *stage) sizes() string {
 	}
 	var words []string
 	for _, rs := range s.cluster.replicaSetsOf(d) {
-		words = append(words, fmt.Sprintf("%s %d/%d", imageOf(&rs.Spec.Template), *rs.Spec.Replicas, rs.Status.AvailableReplicas))
+		words = append(words, fmt.Sprintf("%s %d/%d", shortOf(&rs.Spec.Template), *rs.Spec.Replicas, rs.Status.AvailableReplicas))
 	}
 	slices.Sort(words)
 	return "= " + strings.Join(words, ", ") + "\n"

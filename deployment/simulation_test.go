@@ -66,11 +66,18 @@ func TestRolloutsKeepTheirLimitsAndSettleWhateverHappens(t *testing.T) {
 		t.Errorf("%v writes were taken to be without effect", ineffective)
 	}
 	t.Logf("%+v", total)
+	if wanted := *simulatedRollouts / 20; total.fellBack < wanted || total.fallBacks < wanted || total.retries < wanted/10 || total.completions < wanted || total.settledFallenBack < wanted/2 {
+		t.Errorf("too few releases have failed, were tried again or completed to prove anything")
+	}
 }
 
 // tally counts what has happened.
 type tally struct {
 	worlds, completed, superseded, syncs, writes, kills, faults int
+	// asking counts the worlds in which users want to fall back, and fellBack those in which a release has. fallBacks counts these,
+	// retries the further attempts at a failed release, completions the releases that are noted as complete, and settledFallenBack
+	// how often a Deployment was fallen back when all was quiet.
+	asking, fellBack, fallBacks, retries, completions, settledFallenBack int
 }
 
 func (t *tally) add(other *tally) {
@@ -81,11 +88,18 @@ func (t *tally) add(other *tally) {
 	t.writes += other.writes
 	t.kills += other.kills
 	t.faults += other.faults
+	t.asking += other.asking
+	t.fellBack += min(other.fallBacks, 1)
+	t.fallBacks += other.fallBacks
+	t.retries += other.retries
+	t.completions += other.completions
+	t.settledFallenBack += other.settledFallenBack
 }
 
 // world is a cluster in which things happen at random.
 type world struct {
 	tally
+	releases
 
 	seed, number uint64
 	random       *rand.Rand
@@ -100,14 +114,16 @@ type world struct {
 	isQuiet bool
 	noQuota bool
 	// isScaling means that the engine takes a step of a scaling, which is the user's wish
-	// and no rollout.
-	isScaling bool
+	// and no rollout. While a release is fallen back, isRescaled does not mean that.
+	isScaling, isRescaled bool
 	// seen are the ReplicaSets on which the present step was planned, and ordered
 	// what sizes they got since.
-	seen    []*rollout.ReplicaSet
-	ordered map[string]int64
-	key     types.NamespacedName // of the present step
-	hasSeen bool
+	seen         []*rollout.ReplicaSet
+	ordered      map[string]int64
+	writtenNotes map[types.UID]string // how releases ended, as the present step has noted
+	planned      *rollout.Deployment
+	key          types.NamespacedName // of the present step
+	hasSeen      bool
 	// knowsPods means that the engine has listed the pods.
 	knowsPods bool
 
@@ -123,7 +139,9 @@ type simulatedPod struct {
 	controller                 types.UID
 	image                      string
 	ready, terminating, failed bool
-	readySince                 time.Time
+	readySince, made           time.Time
+	wasReady                   bool
+	shown                      string // what its status shows
 }
 
 // killed is the panic that ends the controller.
@@ -134,12 +152,25 @@ var simulationMetrics = newMetrics()
 func newWorld(seed, number uint64) *world {
 	w := &world{seed: seed, number: number, random: rand.New(rand.NewPCG(seed, number)), cluster: newCluster(time.Now)}
 	w.isCalm = w.chance(.5)
+	if w.releases = newReleases(w.chance(.5)); w.asks {
+		w.asking++
+	}
 	w.cluster.dropsTerminating = w.chance(.1)
 	w.cluster.refuse = func(write string) error {
-		w.look()
+		if w.look(); write == "deployment" {
+			w.checkTemplate()
+		}
 		return w.fail(write, "is refused")
 	}
-	w.cluster.lose = func(write string) error { return w.fail(write, "is done, but nobody hears of it") }
+	w.cluster.lose = func(write string) error {
+		switch write {
+		case "deployment/status":
+			w.readStatus()
+		case "list pods":
+			w.readPods()
+		}
+		return w.fail(write, "is done, but nobody hears of it")
+	}
 	w.cluster.written = w.check
 	w.startController()
 	return w
@@ -176,18 +207,25 @@ func (w *world) replicaSets() []*appsv1.ReplicaSet {
 func (w *world) play() string {
 	w.create()
 	for chapter := range 12 {
-		if chapter > 0 && w.chance(.9) {
+		if w.asks && w.chance(.4) {
+			w.askToFallBack()
+		}
+		switch {
+		case chapter == 0:
+		case w.isFallenBack() && w.chance(.4):
+			w.askAgain()
+		case w.chance(.9):
 			w.changeTemplate()
 		}
 		for range w.random.IntN(3) {
 			w.meddle()
 		}
-		for range w.random.IntN(80) {
+		for range w.random.IntN(w.longest()) {
 			if w.step(); w.problem != "" {
 				return w.problem
 			}
 		}
-		if w.chance(.5) {
+		if w.chance(w.impatience()) {
 			w.settle()
 		}
 		if w.problem != "" {
@@ -203,19 +241,22 @@ func (w *world) play() string {
 
 // create makes the Deployment, or makes it again.
 func (w *world) create() {
-	d := deploymentObject(int32(w.random.IntN(7)), w.image())
+	d := deploymentObject(int32(w.random.IntN(7)), pick(w, w.image(), "v1"))
 	d.UID, d.Generation, d.Status = "", 1, appsv1.DeploymentStatus{}
 	w.randomStrategy(d)
+	if w.asks && w.chance(.9) {
+		d.Annotations[onFailureAnnotation] = "fall-back"
+	}
 	w.cluster.put(d)
-	w.begun, w.statusWritten = imageOf(&d.Spec.Template), time.Time{}
+	w.begun, w.statusWritten = shortOf(&d.Spec.Template), time.Time{}
 	w.logf("deployment of %s with %d, %s", w.begun, *d.Spec.Replicas, describe(&d.Spec.Strategy))
 }
 
 func imageOf(template *corev1.PodTemplateSpec) string { return template.Spec.Containers[0].Image }
 
 func (w *world) image() string {
-	if w.chance(.1) {
-		return fmt.Sprintf("bad%d", w.random.IntN(3))
+	if w.chance(.1) || w.asks && w.chance(.5) {
+		return pick(w, slices.Sorted(maps.Keys(badImages))...)
 	}
 	return fmt.Sprintf("v%d", w.random.IntN(6))
 }
@@ -239,7 +280,7 @@ func pick[T any](w *world, choices ...T) T { return choices[w.random.IntN(len(ch
 // countRollout counts the rollout that ends now, if it had begun.
 func (w *world) countRollout(superseded bool) {
 	for _, rs := range w.replicaSets() {
-		if w.begun != "" && imageOf(&rs.Spec.Template) == w.begun {
+		if w.begun != "" && shortOf(&rs.Spec.Template) == w.begun {
 			if superseded {
 				w.superseded++
 			} else {
@@ -272,6 +313,10 @@ func (w *world) changeDeployment(what string, edit func(*appsv1.Deployment)) {
 // meddle is what users do besides.
 func (w *world) meddle() {
 	type d = appsv1.Deployment
+	if w.asks && w.chance(.4) {
+		w.meddleWithReleases()
+		return
+	}
 	switch w.random.IntN(13) {
 	case 0, 1, 2:
 		replicas := int32(w.random.IntN(9))
@@ -342,8 +387,8 @@ func (w *world) meddleMore() {
 		w.logf("user: %s is orphaned", rs.Name)
 		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.OwnerReferences = nil })
 	case 3:
-		key := pick(w, desiredReplicasAnnotation, maxReplicasAnnotation, rollout.RevisionAnnotation)
-		value := pick(w, "x", "0", "7", "-1", "99999999999")
+		key := pick(w, desiredReplicasAnnotation, maxReplicasAnnotation, rollout.RevisionAnnotation, outcomeAnnotation)
+		value := pick(w, "x", "0", "7", "-1", "99999999999", sets[0].Annotations[outcomeAnnotation])
 		w.logf("user: %s gets %s=%s", rs.Name, key, value)
 		w.cluster.changeReplicaSet(rs, func(rs *appsv1.ReplicaSet) { rs.Annotations[key] = value })
 	case 4:
@@ -426,6 +471,7 @@ func (w *world) startController() {
 	w.cluster.list(w.engine)
 	w.catchUp()
 	w.statusWritten = time.Time{}
+	clear(w.listed)
 	if w.knowsPods = w.chance(.7); w.knowsPods {
 		w.cluster.listPods(w.engine)
 	}
@@ -475,8 +521,16 @@ func (w *world) look() {
 		return
 	}
 	s := w.engine.caches.observe(d, writeHistory{}, time.Now())
-	w.isScaling = d.Paused || isRescaled(s)
-	w.seen, w.ordered, w.hasSeen = s.ReplicaSets, map[string]int64{}, true
+	w.seen, w.ordered, w.writtenNotes, w.planned, w.hasSeen = s.ReplicaSets, map[string]int64{}, map[types.UID]string{}, d, true
+	w.isRescaled = isRescaled(s)
+	w.readScaling()
+}
+
+func (w *world) readScaling() {
+	d := w.planned
+	notes, image := w.knownNotes(), w.plannedImage()
+	isFallenBack := fallsBack(d.Annotations, d.ProgressDeadline != nil) && hasFailed(notes, image) && !w.isTriedAgain(notes, image)
+	w.isScaling = d.Paused || w.isRescaled && !isFallenBack
 }
 
 // isRescaled reports whether the size of a ReplicaSet was computed for another number of
@@ -491,7 +545,7 @@ func isRescaled(s *rollout.State) bool {
 // fail is what may go wrong with a write.
 func (w *world) fail(write, how string) error {
 	isDone := strings.HasPrefix(how, "is done")
-	if !isDone {
+	if !isDone && !strings.HasPrefix(write, "list") {
 		w.writes++
 		if strings.HasSuffix(write, "/status") {
 			if now := time.Now(); now.Sub(w.statusWritten) < statusSpacing {
@@ -608,7 +662,11 @@ func (w *world) adjustPods(rs *appsv1.ReplicaSet) (failed bool) {
 }
 
 func (w *world) newPod(rs *appsv1.ReplicaSet) {
-	pod := &simulatedPod{Pod: &corev1.Pod{}, controller: rs.UID, image: imageOf(&rs.Spec.Template)}
+	pod := &simulatedPod{Pod: &corev1.Pod{}, controller: rs.UID, image: imageOf(&rs.Spec.Template), made: time.Now()}
+	if w.began[rs.UID].IsZero() {
+		w.began[rs.UID] = pod.made
+	}
+	pod.Labels = rs.Spec.Template.Labels
 	pod.Namespace, pod.Name = "ns", fmt.Sprintf("pod-%d", w.cluster.version)
 	pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
 	w.cluster.put(pod.Pod)
@@ -650,12 +708,17 @@ func (w *world) runPod(pod *simulatedPod) bool {
 		return false
 	case !w.hasController(pod):
 		w.terminate(pod)
-	case !pod.ready && !strings.HasPrefix(pod.image, "bad"):
+	case !pod.ready && w.neverReady(pod.image):
+		return w.showPod(pod)
+	case !pod.ready:
 		pod.ready, pod.readySince = true, time.Now()
-	case !pod.ready || w.isCalm || w.isQuiet || w.chance(.8):
+		w.showPod(pod)
+	case w.showPod(pod): // since its image works by now
+	case w.isCalm || w.isQuiet || w.chance(.8):
 		return false
 	case w.chance(.7):
-		pod.ready = false
+		pod.ready, w.lost[pod.controller] = false, true
+		w.showPod(pod)
 	default:
 		pod.failed = true
 		w.changePod(pod, func(p *corev1.Pod) { p.Status.Phase = corev1.PodFailed })
@@ -675,6 +738,9 @@ func (w *world) hasController(pod *simulatedPod) bool {
 // check looks at each write of the engine to a ReplicaSet.
 func (w *world) check(before, after *appsv1.ReplicaSet) {
 	d := w.engine.caches.deployments.get(types.NamespacedName{Namespace: "ns", Name: "web"})
+	if d != nil {
+		w.checkRelease(before, after)
+	}
 	switch {
 	case d == nil:
 		w.fault("a write for a deployment that is not known")
@@ -696,7 +762,7 @@ func (w *world) check(before, after *appsv1.ReplicaSet) {
 
 func (w *world) checkCreation(d *rollout.Deployment, created *appsv1.ReplicaSet) {
 	for _, rs := range w.cluster.replicaSets {
-		if w.isCalm && rs.Name != created.Name && imageOf(&rs.Spec.Template) == imageOf(&created.Spec.Template) {
+		if w.isCalm && rs.Name != created.Name && shortOf(&rs.Spec.Template) == shortOf(&created.Spec.Template) {
 			w.fault("%s and %s have one template", rs.Name, created.Name)
 		}
 	}
@@ -804,18 +870,19 @@ func (w *world) settle() {
 	}
 	defer func() { w.isQuiet = false }()
 	w.noQuota = false
-	for rounds, idle := 0, 0; idle < 3; rounds++ {
-		if rounds > 600 {
+	for rounds, idle, looks := 0, 0, 0; idle < 3 && looks < 20; rounds++ {
+		if rounds > 800 {
 			w.fault("it does not settle")
 		}
 		if w.problem != "" {
 			return
 		}
-		happened := false
+		happened, writes := false, w.writes
 		for watch := range watches {
 			happened = w.show(watch, 1000) || happened
 		}
-		happened = w.sync() || happened
+		hasSynced := w.sync()
+		happened = w.writes > writes || happened
 		for _, rs := range w.replicaSets() {
 			happened = w.controlReplicaSet(rs) || happened
 		}
@@ -827,7 +894,10 @@ func (w *world) settle() {
 		}
 		switch next := w.engine.queue.NextDue(); {
 		case happened:
-			idle = 0
+			idle, looks = 0, 0
+			time.Sleep(time.Millisecond)
+		case hasSynced: // and has looked at the pods, which it may do for ever
+			looks++
 			time.Sleep(time.Millisecond)
 		case !next.IsZero():
 			time.Sleep(time.Until(next))
@@ -855,25 +925,29 @@ func (w *world) checkSettled() {
 	if d.Spec.Paused {
 		return
 	}
-	isBad := strings.HasPrefix(imageOf(&d.Spec.Template), "bad")
+	isBad := w.neverReady(imageOf(&d.Spec.Template))
 	current := 0
 	w.checkRevisions(d)
+	isFallenBack := w.checkReleaseSettled(d)
 	for _, rs := range w.replicaSets() {
-		isCurrent := current == 0 && imageOf(&rs.Spec.Template) == imageOf(&d.Spec.Template)
+		isCurrent := current == 0 && shortOf(&rs.Spec.Template) == shortOf(&d.Spec.Template)
 		if isCurrent {
 			current++
 			if rs.Annotations[rollout.RevisionAnnotation] != d.Annotations[rollout.RevisionAnnotation] {
 				w.fault("revision %s of the deployment, %s of its replicaset", d.Annotations[rollout.RevisionAnnotation], rs.Annotations[rollout.RevisionAnnotation])
 			}
 		}
-		if want := *d.Spec.Replicas; !isBad && (isCurrent && *rs.Spec.Replicas != want || !isCurrent && *rs.Spec.Replicas != 0) {
+		if want := *d.Spec.Replicas; !isBad && !isFallenBack && (isCurrent && *rs.Spec.Replicas != want || !isCurrent && *rs.Spec.Replicas != 0) {
 			w.fault("%s (%s) has %d in the end, of %d", rs.Name, imageOf(&rs.Spec.Template), *rs.Spec.Replicas, want)
 		}
 	}
 	if current != 1 {
 		w.fault("there is no new replicaset")
 	}
-	if isBad && *d.Spec.Replicas > 0 {
+	switch {
+	case isFallenBack:
+		return
+	case isBad && *d.Spec.Replicas > 0:
 		w.checkStuck(d)
 		return
 	}
@@ -885,7 +959,7 @@ func (w *world) checkRevisions(d *appsv1.Deployment) {
 	latest, _ := strconv.Atoi(d.Annotations[rollout.RevisionAnnotation])
 	for _, rs := range w.replicaSets() {
 		revision, _ := strconv.Atoi(rs.Annotations[rollout.RevisionAnnotation])
-		if w.isCalm && revision >= latest && imageOf(&rs.Spec.Template) != imageOf(&d.Spec.Template) {
+		if w.isCalm && revision >= latest && shortOf(&rs.Spec.Template) != shortOf(&d.Spec.Template) {
 			w.fault("revision %d of %s, and the deployment has %d", revision, rs.Name, latest)
 		}
 	}
@@ -900,7 +974,7 @@ func (w *world) checkStuck(d *appsv1.Deployment) {
 }
 
 func (w *world) checkComplete(d *appsv1.Deployment) {
-	if limit := d.Spec.RevisionHistoryLimit; limit != nil && len(w.replicaSets())-1 > int(*limit) {
+	if limit := d.Spec.RevisionHistoryLimit; limit != nil && len(w.replicaSets())-1-w.keptBesides(d) > int(*limit) {
 		w.fault("a history of %d, of at most %d", len(w.replicaSets())-1, *limit)
 	}
 	n := *d.Spec.Replicas
@@ -914,7 +988,11 @@ func (w *world) checkComplete(d *appsv1.Deployment) {
 	if !hasCondition(&status, appsv1.DeploymentAvailable, reasonAvailable) {
 		w.fault("it is not available: %+v", status.Conditions)
 	}
-	if has := hasCondition(&status, appsv1.DeploymentProgressing, reasonComplete); has != (d.Spec.ProgressDeadlineSeconds != nil) {
+	reason := reasonComplete
+	if w.keptBesides(d) > 0 { // zero pods complete nothing
+		reason = "ReplicaSetUpdated"
+	}
+	if has := hasCondition(&status, appsv1.DeploymentProgressing, reason); has != (d.Spec.ProgressDeadlineSeconds != nil) {
 		w.fault("conditions %+v", status.Conditions)
 	}
 	if conditionIn(&status, appsv1.DeploymentReplicaFailure) != nil {

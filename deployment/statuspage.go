@@ -16,7 +16,7 @@ const (
 	// maxShownSets is how many ReplicaSets of a Deployment are added up. There are seldom more than ten.
 	maxShownSets = 100
 	// longestProblem is how many bytes of a message are shown.
-	longestProblem = 256
+	longestProblem = 1024
 )
 
 // Rollouts returns the rollouts that are under way, for people and tools. It makes no requests.

@@ -141,6 +141,9 @@ func (c *caches) observe(d *rollout.Deployment, h writeHistory, now time.Time) *
 		Created:       h.created,
 		StatusWritten: h.statusWritten,
 		StepTaken:     h.stepTaken,
+		Trial:         h.trial,
+		Refused:       h.refused,
+		IsBackup:      c.isBackup,
 	}
 	if d.NeedsPods() {
 		s.Pods = c.pods.count(d, s.ReplicaSets)

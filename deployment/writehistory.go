@@ -22,6 +22,10 @@ type writeHistory struct {
 	// ineffective is the reported error of a write without effect, empty if there was no
 	// such write since the last plan that was carried out.
 	ineffective string
+	// trial is what was seen of the present release.
+	trial *rollout.Trial
+	// refused is what the API server has refused to take with a status.
+	refused rollout.RefusedRuns
 }
 
 // record adds the actions that have been carried out. It reports whether one of them was a
@@ -30,7 +34,12 @@ func (h *writeHistory) record(actions []rollout.Action, now time.Time) (step, re
 	for _, action := range actions {
 		switch a := action.(type) {
 		case rollout.UpdateStatus:
-			reported, h.statusWritten, h.created = true, now, ""
+			reported, h.statusWritten, h.created, h.trial = true, now, "", a.Trial
+			if a.Runs != nil && *a.Refused {
+				h.refused = rollout.RefusedRuns{UID: a.Runs.UID, At: now}
+			}
+		case rollout.LookAtPods:
+			step, h.trial = true, h.trial.With(&a) // and plan with what it has shown
 		case rollout.RecordEvent:
 		case rollout.CreateReplicaSet:
 			step, h.stepTaken, h.created = true, now, a.Name

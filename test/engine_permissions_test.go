@@ -309,7 +309,7 @@ func TestAnEngineThatMayNotWatchPodsHoldsUpTheStrategyRecreateOnly(t *testing.T)
 	manifests, _ := s.namespacedPermissions()
 	lacking := manifests
 	for _, line := range []string{
-		"- list # for the strategy Recreate: check whether a pod of an old template still runs",
+		"- list # check whether a pod of an old template still runs (Recreate), and whether a release that may fall back has failed",
 		"- watch # notice when the last of them is gone",
 		"- list # without a trusted record: check whether containers started before the config changed",
 	} {

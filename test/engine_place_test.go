@@ -51,7 +51,7 @@ func openEnginePlace() (*place, error) {
 	if err := os.WriteFile(policy, []byte(auditPolicy), 0o600); err != nil {
 		return nil, fmt.Errorf("write the audit policy: %w", err)
 	}
-	p, err := openPlaceWithPermissions([]string{"rbac.yaml", "rbac-deployment-engine.yaml"},
+	p, err := openPlaceWithPermissions([]string{"rbac.yaml", "rbac-evict.yaml", "rbac-deployment-engine.yaml"},
 		"--without-deployment-controller",
 		"--kube-apiserver-flag=--audit-policy-file="+policy,
 		"--kube-apiserver-flag=--audit-log-path="+log,

@@ -145,6 +145,8 @@ func TestTheFenceLetsTheEngineChangeNoTemplateOfAReplicaSet(t *testing.T) {
 		{"gives a Deployment away with the status", `{"metadata":{"ownerReferences":[` + nobody + `]}}`, "nothing of the metadata but the revision"},
 		{"adds a finalizer with the status", `{"metadata":{"finalizers":["example.com/stay"]}}`, "nothing of the metadata but the revision"},
 		{"reports a revision", `{"metadata":{"annotations":{"deployment.kubernetes.io/revision":"1"}},"status":{"observedGeneration":1}}`, ""},
+		{"says what runs", `{"metadata":{"annotations":{"com.xing.deployment-restart.runs":"uid {}"}}}`, ""},
+		{"says that the present template runs", `{"metadata":{"annotations":{"com.xing.deployment-restart.runs":null}}}`, ""},
 	} {
 		_, err = thief.AppsV1().Deployments(s.namespace).Patch(t.Context(), app.name, types.MergePatchType, []byte(p.patch), metav1.PatchOptions{}, "status")
 		s.requireFenced(p.name, p.denial, err)

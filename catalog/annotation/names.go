@@ -33,13 +33,16 @@ const (
 
 // The annotations that only the controller writes.
 const (
+	// RetryAnnotation on a Deployment asks the deployment engine for another attempt at a release that has failed.
+	RetryAnnotation = Prefix + ".retry"
+
 	// ChecksumsAnnotation and BasisAnnotation of a workload hold its record.
 	ChecksumsAnnotation = Prefix + ".applied-config-checksums"
 	BasisAnnotation     = Prefix + ".applied-config-basis"
 	// TimestampAnnotation is set on the pod template to restart the pods.
 	TimestampAnnotation = Prefix + ".timestamp"
 	// CauseAnnotation is set on the pod template along with the timestamp, to tell people what the
-	// restart was for. The controller never reads it.
+	// restart was for. The restart controller never reads it.
 	CauseAnnotation = Prefix + ".cause"
 	// KubectlRestartAnnotation is what kubectl rollout restart sets on the pod template; see
 	// https://kubernetes.io/docs/reference/labels-annotations-taints/#kubectl-k8s-io-restart-at.

@@ -38,10 +38,14 @@ var Places = map[string]Place{
 	Prefix + ".driving": Anywhere, // likewise
 
 	Prefix + ".pod-replacement-policy": OnWorkload, // for the deployment engine
+	Prefix + ".on-failure":             OnWorkload, // likewise
+	RetryAnnotation:                    OnWorkload, // likewise
 
 	// Of the deployment engine's ReplicaSets, from where kubectl rollout undo copies them.
 	Prefix + ".pods-retried-at": Anywhere,
+	Prefix + ".outcome":         Anywhere,
 	Prefix + ".origin":          Anywhere,
+	Prefix + ".runs":            Anywhere, // of Deployments that have fallen back
 }
 
 // Named names a place to people.

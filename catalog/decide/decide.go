@@ -38,7 +38,7 @@ func Decide(view catalog.View) Decision {
 	decision.noteContradiction(&view, seenConfigs, spans)
 	switch {
 	case len(causes) > 0 && hasRested(w):
-		return decision.with(AskPods, "the content differs from the record, but the workload has wanted no pods since then")
+		return decision.with(AskPods, "the content differs from the record, but the workload has wanted no pods of its template since then")
 	case len(causes) > 0:
 		decision.nameCauses(causes)
 		return decision.with(Restart, "the content differs from the record")

@@ -27,7 +27,7 @@ func isLater(w *workload.Workload, shown names.Sighting) bool {
 	return shown.Seen > w.LastRight() || isWrittenBefore && !w.OwnRecord && w.PodsSeen == 0
 }
 
-// hasRested reports whether the workload wanted no pods, or may have wanted no pods, at some time
+// hasRested reports whether the workload wanted no pods of its template, or may have wanted none, at some time
 // since its record. Its present pods may then be younger than the record.
 func hasRested(w *workload.Workload) bool { return w.Idle || w.Woke > 0 && w.Woke >= w.RecordSeen }
 

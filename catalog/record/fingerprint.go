@@ -1,6 +1,7 @@
 package record
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -24,7 +25,7 @@ func fingerprintOf(sum podtemplate.Sum) Fingerprint { return Fingerprint(sum[:16
 // revision, which is in a ReplicaSet or a ControllerRevision. It equals
 // [workload.Workload.PodTemplate] if the revision was made from the workload's present template.
 func RevisionFingerprint(template *corev1.PodTemplateSpec) Fingerprint {
-	return fingerprintOf(podtemplate.Encode(template).SumWithoutLabel(appsv1.DefaultDeploymentUniqueLabelKey))
+	return fingerprintOf(podtemplate.Encode(template).SumWithout(appsv1.DefaultDeploymentUniqueLabelKey))
 }
 
 // BareFingerprint is what tells apart the pod templates of one workload without what restarts them. It has no room for more: there
@@ -40,6 +41,13 @@ func BareFingerprintOf(template *corev1.PodTemplateSpec, bare Fingerprint) BareF
 		bare = fingerprintOf(podtemplate.Encode(template).SumWithoutAnnotations(annotation.TimestampAnnotation, annotation.CauseAnnotation, annotation.KubectlRestartAnnotation))
 	}
 	return BareFingerprint(bare[:3])
+}
+
+// Within returns the fingerprint of a template whose pods do not run at present, such as for a reason that began at a time: a
+// record from before says nothing about those that do.
+func (f Fingerprint) Within(episode string) Fingerprint {
+	sum := sha256.Sum256(append(f[:], episode...))
+	return Fingerprint(sum[:16])
 }
 
 // Fingerprints returns the fingerprints of a pod template with and without what a restart sets in

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // addVolumes adds the references of the mounted volumes.
@@ -231,8 +232,8 @@ func comparePaths(a, b string) int {
 
 // How the pod template refers to such a class.
 const (
-	SecretsStoreDriver = "secrets-store.csi.k8s.io"
-	ClassAttribute     = "secretProviderClass"
+	SecretsStoreDriver = podtemplate.SecretsStoreDriver
+	ClassAttribute     = podtemplate.ClassAttribute
 )
 
 // IsTrue reports whether an optional value is there and true.

@@ -8,12 +8,26 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/policy"
 )
 
-// Method returns how the workload restarts.
+// Method returns how the workload restarts. While it runs an earlier release, only evicted pods read their configs again.
 func (o *Object) Method() policy.Method {
-	if o.Policy == nil {
+	switch {
+	case o.AwaitsRelease():
+		return policy.ByEviction
+	case o.Policy == nil:
 		return policy.ByTemplate
 	}
 	return o.Policy.Method
+}
+
+// IsFallenBack reports whether a Deployment runs pods of an earlier release, since the present one has failed.
+func (o *Object) IsFallenBack() bool {
+	return o.Rollout.Aborted != NotAborted && o.Ref.Kind == names.Deployment
+}
+
+// AwaitsRelease reports whether only another release, or another attempt at the present one, restarts the workload by its
+// pod template.
+func (o *Object) AwaitsRelease() bool {
+	return o.IsFallenBack() && (o.Policy == nil || o.Policy.Method == policy.ByTemplate)
 }
 
 // MethodHold returns why the restarts of a workload are held because of its method, empty if they are not.
@@ -28,6 +42,8 @@ func (o *Object) MethodHold(canEvict bool) string {
 		return ""
 	case o.Method() == policy.ByEviction && o.Ref.Kind.IsCustom():
 		return "workloads of its kind do not restart by eviction"
+	case o.AwaitsRelease() && !canEvict:
+		return "its release has failed, and pods of an earlier one run, which only evictions restart, for which the controller needs the flag --evict"
 	case o.Method() == policy.ByEviction && !canEvict:
 		return "it restarts by eviction, for which the controller needs the flag --evict"
 	case !o.AwaitsRollout():

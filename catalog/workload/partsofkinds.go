@@ -23,12 +23,18 @@ type Parts struct {
 	// Replacement is [ReplacementTime] if the deadline of the Rollout does not contain it: a Deployment need not wait
 	// until a pod has terminated, but a restart by eviction does.
 	Replacement int32
-	// Idle, Hold and Rollout are those of the [Workload]. AllPods is the Rollout of a restart that replaces more pods, by eviction; nil
+	// Idle, Hold and Rollout are those of the [Workload]. AllPods is the Rollout of a restart that replaces other pods, by eviction; nil
 	// if that is the same.
 	Idle    bool
 	Hold    Hold
 	Rollout Rollout
 	AllPods *Rollout
+	// FallenBack tells apart the times for which the present template has failed, so that pods of an earlier one run; empty if it
+	// has not. Reads is the spec by which the pods read their configs, without anything else; nil for that of the Template.
+	FallenBack string
+	Reads      *corev1.PodSpec
+	// FellBack says why it has, and how to go on, in the words of the deployment engine.
+	FellBack string
 	// RestartAt is when the spec asks the workload's own controller to replace its pods, zero if it does not.
 	RestartAt time.Time
 	// Understood is what [dialect.Understand] adds.
@@ -82,6 +88,12 @@ func PartsOfDeployment(d *appsv1.Deployment) Parts {
 	parts.Replacement = ReplacementTime(d.Spec.MinReadySeconds, &d.Spec.Template)
 	if d.Spec.Paused {
 		parts.Hold = Paused
+	}
+	if aborted := parts.Rollout.Aborted; aborted != NotAborted {
+		all := parts.Rollout.OfEarlierTemplate()
+		all.Aborted, parts.AllPods = aborted, &all
+		condition := fallenBack(d)
+		parts.FallenBack, parts.FellBack, parts.Reads = "fallen back since "+condition.LastTransitionTime.UTC().Format(time.RFC3339), condition.Message, readsOf(d)
 	}
 	return parts
 }

@@ -23,8 +23,8 @@ type Rollout struct {
 	// GaveUp means that its controller has found no progress for too long.
 	GaveUp bool
 	// Aborted means that its controller has given up the present template and taken its pods away, as Argo Rollouts does if
-	// an analysis fails, so that no pod is left to show why.
-	Aborted bool
+	// an analysis fails, and the deployment engine if a release falls back. No pod need be left to show why.
+	Aborted Abort
 	// Completed means that the rollout was complete at some time, even if pods are missing now. The
 	// status of a DaemonSet does not show it.
 	Completed bool
@@ -38,6 +38,17 @@ type Rollout struct {
 	// OwnRestart says whether its controller replaces pods without another pod template.
 	OwnRestart OwnRestart
 }
+
+// Abort says whether a controller has given up a template.
+type Abort uint8
+
+// Whether it has.
+const (
+	NotAborted Abort = iota
+	Aborted
+	// AbortedUnstarted means that it has, and that no container of the template has started, for lack of an image.
+	AbortedUnstarted
+)
 
 // IsWhole reports whether the workload runs with all pods that it wants, all of them made from
 // the present template.
@@ -77,6 +88,20 @@ func (o *Object) LacksPods() bool {
 	return !o.Rollout.IsWhole()
 }
 
+// OfEarlierTemplate returns the rollout as if the earlier template were the present one: its controller has gone back to that.
+func (r Rollout) OfEarlierTemplate() Rollout {
+	r.Updated, r.Outdated = max(r.Outdated, 0), r.Updated
+	r.Waits, r.GaveUp, r.Aborted = false, false, NotAborted
+	return r
+}
+
+// OfAnyTemplate returns the rollout as if it did not matter from which template the pods are.
+func (r Rollout) OfAnyTemplate() Rollout {
+	r.Updated, r.Outdated = r.Updated+max(r.Outdated, 0), 0
+	r.Waits, r.GaveUp, r.Aborted = false, false, NotAborted
+	return r
+}
+
 // How the status of each kind of workload describes a rollout. kubectl rollout status reads the
 // same fields: https://kubernetes.io/docs/concepts/workloads/controllers/deployment/#deployment-status.
 
@@ -89,13 +114,23 @@ func rolloutOfDeployment(d *appsv1.Deployment) Rollout {
 	if deadline := d.Spec.ProgressDeadlineSeconds; deadline != nil { // the largest value means none
 		rollout.Deadline = *deadline
 	}
+	message, fallenBack := "", appsv1.DeploymentCondition{}
 	for i := range status.Conditions {
 		switch condition := &status.Conditions[i]; condition.Type {
 		case appsv1.DeploymentProgressing:
+			message = condition.Message
 			rollout.GaveUp = condition.Status == corev1.ConditionFalse && condition.Reason == "ProgressDeadlineExceeded"
 			rollout.Completed = condition.Status == corev1.ConditionTrue && condition.Reason == "NewReplicaSetAvailable"
 		case appsv1.DeploymentReplicaFailure:
 			rollout.CannotCreate = condition.Status == corev1.ConditionTrue
+		case conditionFallenBack:
+			fallenBack = *condition
+		}
+	}
+	if rollout.GaveUp && fallenBack.Status == corev1.ConditionTrue && fallenBack.Message == message { // another controller may have left the condition
+		rollout.Aborted = Aborted
+		if fallenBack.Reason == reasonLacksImage {
+			rollout.Aborted = AbortedUnstarted
 		}
 	}
 	return rollout

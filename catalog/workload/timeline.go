@@ -33,7 +33,7 @@ type Timeline struct {
 	// recorded content, since the record; 0 if they were not.
 	PodsSeen names.Sequence
 	// Woke is the moment at which the watch showed that the workload, idle before, wants pods
-	// again; 0 if it never showed that.
+	// again, or that a Deployment runs its own template again after a fall-back; 0 if it never showed that.
 	Woke names.Sequence
 }
 
@@ -60,7 +60,7 @@ func (w *Workload) IsProof() bool {
 // given moment.
 func (w *Workload) Succeed(previous *Workload, moment names.Sequence) {
 	w.EnabledAfter, w.EnabledSeen, w.Woke = previous.EnabledAfter, previous.EnabledSeen, previous.Woke
-	if previous.Idle && !w.Idle {
+	if previous.Idle && !w.Idle || previous.IsFallenBack() && !w.IsFallenBack() {
 		w.Woke = moment
 	}
 	if !w.Record.Trusted {

@@ -40,14 +40,18 @@ func NewWorkload(kind names.WorkloadKind, parts *Parts) (Workload, error) {
 		return Workload{}, fmt.Errorf("read selector: %w", err)
 	}
 	full, bare := record.Fingerprints(pod)
+	identity, reads := bare, &pod.Spec
+	if parts.FallenBack != "" {
+		identity, reads = bare.Within(parts.FallenBack), parts.Reads
+	}
 	rules, filter := policy.ReadWorkloadPolicy(meta, parts.Understood)
-	references, fit := template.ReferencesOf(meta.Namespace, &pod.Spec, filter)
+	references, fit := template.ReferencesOf(meta.Namespace, reads, filter)
 	w := Workload{Object: Object{
 		Ref:             names.WorkloadRef{Kind: kind, Namespace: meta.Namespace, Name: meta.Name},
 		UID:             meta.UID,
 		ResourceVersion: meta.ResourceVersion,
 		Selector:        pods.String(),
-		Template:        bare,
+		Template:        identity,
 		Bare:            record.BareFingerprintOf(pod, bare),
 		PodTemplate:     full,
 		References:      references,
@@ -64,7 +68,7 @@ func NewWorkload(kind names.WorkloadKind, parts *Parts) (Workload, error) {
 	if !fit {
 		w.Excess = TooManyReferences
 	}
-	if fit {
+	if fit && parts.FallenBack == "" { // else they are about another template
 		w.Policy = rules.Rejecting(annotation.OnlyAnnotation, filter.ProblemOfOnly(meta.Namespace, &pod.Spec, references))
 	}
 	w.keepTemplate()
@@ -75,13 +79,13 @@ func NewWorkload(kind names.WorkloadKind, parts *Parts) (Workload, error) {
 		w.Rollout.Deadline = max(w.Rollout.Deadline, parts.Replacement)
 	}
 	if fit {
-		recorded, optedIn := record.ReadRecord(meta, owned, pod, bare)
+		recorded, optedIn := record.ReadRecord(meta, owned, pod, identity)
 		w.Record = recorded.KeptFor(references)
 		if !optedIn.IsZero() && optedIn.Before(w.OptedIn) { // the managedFields show the last writes only
 			w.OptedIn = optedIn
 		}
 		w.Filtering = NewFiltering(filter, &w.Record, func(by template.Filter) []template.Reference {
-			recorded, _ := template.ReferencesOf(meta.Namespace, &pod.Spec, by)
+			recorded, _ := template.ReferencesOf(meta.Namespace, reads, by)
 			return recorded
 		})
 	}

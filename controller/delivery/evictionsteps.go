@@ -95,6 +95,8 @@ func (l *Left) Next() Step {
 		return Step{Wait: "it wants no pods"}
 	case l.workload.RestartsItself():
 		return l.nextByOwner()
+	case l.workload.IsFallenBack() && status.Observed && status.Outdated > 0:
+		return Step{Wait: "it is on the way back to an earlier release"}
 	case !status.Observed || status.Outdated > 0:
 		return Step{Wait: "its pod template is being rolled out"}
 	}
@@ -145,18 +147,18 @@ func (l *Left) nextByOwner() Step {
 // Evicting returns the status of a workload that has this many pods from before its restart by eviction, which count
 // as pods of an earlier template.
 func Evicting(w *workload.Workload, earlier int32) workload.Rollout {
-	status := w.Rollout
-	if w.RestartsItself() {
-		status = ofAnyTemplate(status)
-	}
+	status := byEviction(w)
 	status.Updated, status.Outdated, status.Completed = status.Updated-earlier, max(status.Outdated, 0)+earlier, false
 	return status
 }
 
-// ofAnyTemplate returns a status in which it does not matter from which template the pods are: a workload's own controller
-// replaces those of all templates, also between two steps of a canary.
-func ofAnyTemplate(status workload.Rollout) workload.Rollout {
-	status.Updated, status.Outdated = status.Updated+max(status.Outdated, 0), 0
-	status.Waits, status.GaveUp, status.Aborted = false, false, false
+// byEviction returns the status of a workload whose pods are evicted, or replaced by its own controller, which replaces those of all
+// templates, also between two steps of a canary.
+func byEviction(w *workload.Workload) workload.Rollout {
+	status := w.Rollout
+	if w.RestartsItself() {
+		return status.OfAnyTemplate()
+	}
+	status.Aborted = workload.NotAborted // a Deployment that has fallen back, of which it is the status of the earlier pods
 	return status
 }

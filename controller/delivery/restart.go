@@ -78,6 +78,8 @@ type Restart struct {
 	// have restarted the workload or changed its template since this one, so that only pods which started since then say anything.
 	Since     time.Time
 	HasOthers bool
+	// evictsEarlier means that it evicts pods of an earlier release, since the present one has failed.
+	evictsEarlier bool
 	// GoesOn means that the one before it has brought content that is not judged, and that the pods read still.
 	GoesOn bool
 
@@ -99,7 +101,7 @@ type Restart struct {
 func Begin(w *workload.Workload, ran record.Ran, at time.Time) *Restart {
 	return &Restart{
 		Timestamp: w.Timestamp, Template: w.Template, Bare: w.Bare, Evict: w.Record.Evict, Ran: ran,
-		Since: at, began: at, progressed: at, pause: firstAsk, missing: ran.Missing(), wanted: w.Rollout.Wanted,
+		evictsEarlier: w.IsFallenBack() && w.Record.Evict > 0, Since: at, began: at, progressed: at, pause: firstAsk, missing: ran.Missing(), wanted: w.Rollout.Wanted,
 	}
 }
 
@@ -149,17 +151,16 @@ func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Tim
 func hasCompleted(w *workload.Workload, ago time.Duration) bool {
 	// What broke within its soak time, while nobody led, is not proven, although it was complete.
 	isProven := w.Rollout.Observed && w.Rollout.Completed && ago >= takeover
-	return (w.Rollout.Runs(w.Record.Ran.Of(w.Rollout.Wanted)) || isProven) && w.Record.Evict == 0
+	return (w.Rollout.Runs(w.Record.Ran.Of(w.Rollout.Wanted)) || isProven) && w.Record.Evict == 0 && !w.IsFallenBack()
 }
 
-// judged returns a workload with the status to judge. The workload's own controller, if that replaces the pods, replaces
-// those of all templates.
+// judged returns a workload with the status to judge.
 func (r *Restart) judged(w *workload.Workload) *workload.Workload {
-	if r.Evict == 0 || w.Record.Evict > 0 || !w.RestartsItself() { // as long as pods are left, it has the status that Evicting returns
+	if r.Evict == 0 || w.Record.Evict > 0 || !w.RestartsItself() && !w.IsFallenBack() { // as long as pods are left, it has the status that Evicting returns
 		return w
 	}
 	judged := *w
-	judged.Rollout = ofAnyTemplate(w.Rollout)
+	judged.Rollout = byEviction(w)
 	return &judged
 }
 
@@ -169,8 +170,20 @@ func (r *Restart) Look(w *workload.Workload, policy Policy, now time.Time) Judge
 	if reason := r.end(w); reason != "" {
 		return r.away(reason, policy, now)
 	}
+	if r.evictsEarlier && w.Template != r.Template {
+		return Judgement{Verdict: Neutral, Reason: "another release, or another attempt at the one that had failed, replaces its pods"}
+	}
 	isNews := r.noteOthers(w, now)
 	r.note(w, now)
+	switch {
+	case !r.hasFallenBack(w):
+	case w.Bare != r.Bare:
+		return Judgement{Verdict: Neutral, Reason: "a later release has failed, and its Deployment has fallen back to an earlier one"}
+	case w.Rollout.Aborted == workload.AbortedUnstarted:
+		return Judgement{Verdict: Neutral, Reason: "the release that it restarted lacks its image, and its Deployment has fallen back to an earlier one"}
+	default:
+		return r.failed("the release that it restarted has failed, and its Deployment has fallen back to an earlier one", podsight.Sight{})
+	}
 	switch _, isStuck := r.isStuck(w, policy, now); {
 	case isNews: // pods that crash may be gone soon
 		return r.rest(r.nextLook.Sub(now))
@@ -184,6 +197,9 @@ func (r *Restart) Look(w *workload.Workload, policy Policy, now time.Time) Judge
 	next := r.progressed.Add(min(r.pause, policy.Deadline)).Sub(now)
 	return r.rest(next)
 }
+
+// hasFallenBack reports whether the template that was restarted has failed, so that pods of an earlier one run.
+func (r *Restart) hasFallenBack(w *workload.Workload) bool { return r.Evict == 0 && w.IsFallenBack() }
 
 // away judges a workload of which nothing is to be seen. It may come back until its deadline, and what it would show then counts.
 func (r *Restart) away(reason string, policy Policy, now time.Time) Judgement {
@@ -304,7 +320,7 @@ func (r *Restart) LookAfterFailure(w *workload.Workload, policy Policy, now time
 	switch reason := r.end(w); {
 	case reason != "" && r.Evict > 0:
 		return Judgement{Verdict: Neutral, Reason: reason}
-	case reason != "", w.Bare != r.Bare && w.Bare != r.failedBare: // it may come back
+	case reason != "", w.Bare != r.Bare && w.Bare != r.failedBare, r.hasFallenBack(w): // it may come back
 		r.whole = time.Time{}
 		return Judgement{Verdict: Rolling, Again: policy.Deadline}
 	}
@@ -473,7 +489,7 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen podsight.Sight, miss
 		return Judgement{Verdict: Neutral, Reason: "pods cannot be created"}
 	case seen.Condition == podsight.Unstarted:
 		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String()}
-	case w.Rollout.Aborted && (w.Rollout.Observed || w.Rollout.ByPods):
+	case w.Rollout.Aborted != workload.NotAborted && (w.Rollout.Observed || w.Rollout.ByPods):
 		return r.failed("its controller has aborted the rollout", seen)
 	}
 	return Judgement{Verdict: Neutral, Reason: stuck + ", but no pod shows a failure"}

@@ -22,7 +22,7 @@ func (g *Gatekeeper) ProblemOf(w *workload.Workload) string {
 // problemOfMethod describes why a workload cannot restart as it asks for, empty if it can.
 func (g *Gatekeeper) problemOfMethod(w *workload.Workload) string {
 	switch {
-	case w.Method() != policy.ByEviction, w.RestartsItself():
+	case w.Policy.Method != policy.ByEviction, w.RestartsItself():
 		return ""
 	case w.Ref.Kind.IsCustom():
 		return "annotation " + annotation.MethodAnnotation + ": workloads of this kind do not restart by eviction, so restarts wait"

@@ -274,10 +274,10 @@ func lastMadeOf(known *catalog.Catalog, ref names.WorkloadRef) follow.MadeRestar
 	return follow.MadeRestart{}
 }
 
-// awaitsRollout reports whether a restart of a workload waits until its owner rolls out the pod template.
+// awaitsRollout reports whether a restart of a workload may wait until its owner rolls out the pod template, or another one.
 func awaitsRollout(known *catalog.Catalog, ref names.WorkloadRef) bool {
 	w := known.Workload(ref)
-	return w != nil && w.AwaitsRollout()
+	return w != nil && (w.AwaitsRollout() || w.AwaitsRelease())
 }
 
 // sharesChanged leaves workloads alone whose namespace has too many references now, and decides about those again that are

@@ -18,7 +18,7 @@ import (
 )
 
 // OfPresentTemplate returns the workload's pods that were made from its present template.
-// Pods of an earlier template are about to be replaced anyway.
+// Pods of an earlier template are about to be replaced anyway, unless a Deployment has fallen back: then all its pods count.
 func (r PodReader) OfPresentTemplate(ctx context.Context, w *workload.Workload, pods []LivePod) ([]LivePod, error) {
 	isPresent, err := r.Kinds.Row(w.Ref.Kind).Revisions.Present(r, ctx, w)
 	if err != nil {
@@ -42,7 +42,7 @@ func (r PodReader) presentReplicaSet(ctx context.Context, w *workload.Workload) 
 		func() { clear(present) },
 		func(page *appsv1.ReplicaSetList) {
 			for i := range page.Items {
-				if rs := &page.Items[i]; isControlledBy(rs, w) && IsMadeFrom(w, &rs.Spec.Template) {
+				if rs := &page.Items[i]; isControlledBy(rs, w) && (w.IsFallenBack() || IsMadeFrom(w, &rs.Spec.Template)) {
 					present[rs.UID] = true
 				}
 			}

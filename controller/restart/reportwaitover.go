@@ -27,9 +27,12 @@ func (r *Restarter) reportResumed(w *workload.Workload, answer gate.Answer) {
 // any more. It reports whether it did.
 func (r *Restarter) reportNotDue(w *workload.Workload, waited tracker.Backlog) bool {
 	text := ""
-	if told, wasTold := waited.LastTold(tracker.MayLast); wasTold {
+	switch told, wasTold := waited.LastTold(tracker.MayLast); {
+	case wasTold && isReleased(w):
+		text = describeReleased(told)
+	case wasTold:
 		text = r.describeResumed(told) + ". None is due any more"
-	} else if waited.Failure.IsTold {
+	case waited.Failure.IsTold:
 		text = "no restart is due any more, and nothing is left to apply"
 	}
 	if text == "" {
@@ -46,6 +49,21 @@ func (r *Restarter) reportRecorded(w *workload.Workload, waited tracker.Backlog)
 	if !r.reportNotDue(w, waited) && w.Record.Marked && !w.OwnRecord {
 		r.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.Resumed, "no restart is due any more, whatever held it under a former leader")
 	}
+}
+
+// isReleased reports whether the record of a workload is from before a change of its pod template, which is rolled out. The pods
+// of the new one read the present content.
+func isReleased(w *workload.Workload) bool {
+	return !w.Record.Trusted && !w.RecordUndone && w.Record.Reverted == nil && !w.IsFallenBack() && !w.Hold.HoldsAll()
+}
+
+// describeReleased says that another rollout has brought the content that a restart was kept from bringing.
+func describeReleased(told tracker.ReportedReason) string {
+	held := "held"
+	if told.On.Kind != 0 {
+		held += " because restarts for " + wording.ConfigName(told.On) + " are halted"
+	}
+	return "another rollout replaces the pods while a restart was " + held + ". New ones read the content that it was to bring, so none is due any more"
 }
 
 // describeResumed says what holds a restart no longer, and why if that is known.

@@ -1,10 +1,12 @@
 package rollout
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 )
@@ -33,6 +35,8 @@ type UpdateReplicaSet struct {
 	Annotations map[string]string
 	// MinReadySeconds to set, nil to leave it.
 	MinReadySeconds *int32
+	// FailedBy is why this write says that a release has failed, one of FailureCauses; empty if it does not.
+	FailedBy FailureCause
 }
 
 // DeleteReplicaSet deletes an old ReplicaSet that has no pods.
@@ -61,6 +65,22 @@ type EndRollBack struct{}
 type UpdateStatus struct {
 	Status   appsv1.DeploymentStatus
 	Revision string // empty to leave it
+	// Runs is the ReplicaSet whose reads the Deployment is to show, empty to show none, and nil to leave it.
+	Runs *Meta
+	// Refused is set if the API server takes the status without that.
+	Refused *bool
+	// Trial is what to remember of the present release from then on, nil for nothing.
+	Trial *Trial
+}
+
+// LookAtPods looks at the pods of the new ReplicaSet.
+type LookAtPods struct {
+	Target  Meta
+	Attempt int64
+	// At is when the plan was made that asks for it. IsLast means that the release seems complete. Found is where the look goes.
+	At     time.Time
+	IsLast bool
+	Found  *Look
 }
 
 // RecordEvent records an Event about the Deployment.
@@ -94,6 +114,9 @@ func (EndRollBack) Kind() string { return "rollback" }
 
 // Kind implements Action.
 func (UpdateStatus) Kind() string { return "status" }
+
+// Kind implements Action.
+func (LookAtPods) Kind() string { return "look" }
 
 // Kind implements Action.
 func (RecordEvent) Kind() string { return "event" }
@@ -153,8 +176,14 @@ func (a UpdateStatus) String() string {
 	if a.Revision != "" {
 		fmt.Fprintf(&line, ", revision %s", a.Revision)
 	}
+	if a.Runs != nil {
+		fmt.Fprintf(&line, ", runs %s", cmp.Or(a.Runs.Name, "its own template"))
+	}
 	return line.String()
 }
+
+// String describes the action in one line.
+func (a LookAtPods) String() string { return "look at the pods of replicaset " + a.Target.Name }
 
 // String describes the action in one line.
 func (a RecordEvent) String() string {

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/internal/origin"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // The annotations that count revisions and make scaling detectable. They are the
@@ -28,7 +29,8 @@ const retriedAnnotation = "com.xing.deployment-restart.pods-retried-at"
 
 // OwnAnnotations are the annotations with values that ReplicaSets do not share, so
 // that none is copied from the Deployment. The list must not be modified.
-var OwnAnnotations = []string{RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation, retriedAnnotation}
+var OwnAnnotations = []string{RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation, retriedAnnotation,
+	outcomeAnnotation, retryAnnotation}
 
 // The annotations in which the restart controller keeps what it knows about a
 // Deployment's pods. They change with the content of configs, not with the template,
@@ -38,11 +40,11 @@ const (
 	configBasisAnnotation     = "com.xing.deployment-restart.applied-config-basis"
 )
 
-// isUnplanned reports whether no plan looks at an annotation of a Deployment: kubectl
-// or the restart controller keeps it for itself. It can be large.
+// isUnplanned reports whether no plan looks at the value of an annotation of a Deployment:
+// it is for kubectl or the restart controller. It can be large.
 func isUnplanned(annotation string) bool {
 	switch annotation {
-	case corev1.LastAppliedConfigAnnotation, configChecksumsAnnotation, configBasisAnnotation, origin.Annotation:
+	case corev1.LastAppliedConfigAnnotation, configChecksumsAnnotation, configBasisAnnotation, podtemplate.RunsAnnotation, origin.Annotation:
 		return true
 	}
 	return false

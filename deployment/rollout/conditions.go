@@ -66,6 +66,14 @@ func (c *conditions) set(kind appsv1.DeploymentConditionType, status corev1.Cond
 	})
 }
 
+// say sets a condition unless it is the same already, the message included.
+func (c *conditions) say(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) {
+	if present := c.get(kind); present != nil && present.Message != message {
+		present.Reason = "" // so that it differs; the transition time stays
+	}
+	c.set(kind, status, reason, message)
+}
+
 // renewProgress sets the condition Progressing to true even if it already is,
 // which updates its timestamp to the present time.
 func (c *conditions) renewProgress(reason, message string) {

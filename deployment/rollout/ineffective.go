@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	apiequality "k8s.io/apimachinery/pkg/api/equality"
+
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // Because of a mutating admission webhook or policy, the API server may accept a write but
@@ -74,6 +76,8 @@ func (a *UpdateStatus) MissingIn(after *Deployment) string {
 		return "status"
 	case a.Revision != "" && after.Annotations[RevisionAnnotation] != a.Revision:
 		return "annotation " + RevisionAnnotation
+	case a.Runs != nil && after.Runs != a.Runs.UID:
+		return "annotation " + podtemplate.RunsAnnotation
 	}
 	return ""
 }

@@ -49,11 +49,17 @@ func (p *plan) orderNew(name, hash string) {
 	annotations := annotationsOfNew(p.d, nil, p.nextRevision())
 	maps.Copy(annotations, p.d.sizeAnnotations())
 	p.newRS = &member{
-		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: own(annotations), Sum: p.d.Sum},
+		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: own(annotations), Sum: p.d.Sum, Bare: p.d.Bare},
 		isOrdered:  true,
 	}
-	p.newRS.size = p.strategy.sizeOfNew(p)
+	if p.isFallenBack() {
+		p.others = append(p.others, p.newRS)
+	} else {
+		p.target = p.newRS
+		p.newRS.size = p.strategy.sizeOfTarget(p)
+	}
 	p.noteReplacement()
+	p.noteUnkept()
 	p.create = []Action{CreateReplicaSet{Name: name, Hash: hash, Replicas: p.newRS.size, Annotations: annotations}}
 	if p.d.ProgressDeadline != nil {
 		p.noteCreated(name)
@@ -73,7 +79,7 @@ func (p *plan) noteFailure(failure *CreationFailure) {
 	}
 	p.creationFailed = true
 	message := fmt.Sprintf("Failed to create new replica set %q: %s", failure.Name, failure.Message)
-	if p.d.ProgressDeadline != nil {
+	if p.d.ProgressDeadline != nil && !p.isFallenBack() { // else it only restarts what has failed
 		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionFalse, ReasonCreateFailed, message)
 	}
 	if !failure.IsReported {
@@ -81,9 +87,9 @@ func (p *plan) noteFailure(failure *CreationFailure) {
 	}
 }
 
-// isSaturated reports whether the new ReplicaSet has all the pods that are wanted.
+// isSaturated reports whether the target has all the pods that are wanted.
 func (p *plan) isSaturated() bool {
-	m := p.newRS
+	m := p.target
 	return m != nil && m.size == p.d.Replicas && m.Available == p.d.Replicas &&
 		m.annotation(desiredReplicasAnnotation) == strconv.FormatInt(p.d.Replicas, 10)
 }

@@ -40,7 +40,8 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 		return p.actions(), time.Time{}
 	}
 	p.notePause()
-	if p.isRescaled() {
+	p.judge()
+	if p.isRescaled() && !p.isFallenBack() { // else what has failed must not grow
 		p.refreshNew()
 		if p.rescale() {
 			p.retryPods()
@@ -79,6 +80,14 @@ type plan struct {
 	// exist yet. oldRSs holds all other ReplicaSets, the oldest first.
 	newRS  *member
 	oldRSs []*member
+	// target is the ReplicaSet that is to have all the pods: the new one, unless its release has
+	// failed. others holds all other ReplicaSets, the oldest first.
+	target *member
+	others []*member
+	// release is nil unless a failed release falls back. fellBack is what to report with the status
+	// that says first that it has, empty for nothing.
+	release  *release
+	fellBack string
 
 	conditions *conditions
 	collisions *int32
@@ -100,6 +109,9 @@ type member struct {
 	changes         map[string]string // annotations to set
 	minReadySeconds *int32            // to set
 	isOrdered       bool              // to be created
+	failedBy        FailureCause      // why its release has just failed, one of FailureCauses
+	ended           *outcome          // how its rollout ended, as endedBy says; nil if nobody has asked
+	endedBy         string
 }
 
 // newPlan begins a plan for a Deployment that has nothing to claim or is being deleted. A
@@ -127,6 +139,8 @@ func newPlan(s *State) *plan {
 			p.oldRSs = append(p.oldRSs, m)
 		}
 	}
+	p.target, p.others = p.newRS, p.oldRSs
+	p.readRelease()
 	return p
 }
 
@@ -220,8 +234,10 @@ func (m *member) annotation(key string) string {
 // updated in the order in which they were resized, but growing ones come last, so that there
 // are never too many pods in between.
 func (p *plan) actions() []Action {
-	actions := p.create
-	var growing []Action
+	var actions, growing []Action
+	if !p.isFallenBack() {
+		actions = p.create
+	}
 	done := map[*member]bool{}
 	for _, m := range append(p.resized, p.all()...) {
 		switch {
@@ -234,6 +250,9 @@ func (p *plan) actions() []Action {
 		done[m] = true
 	}
 	actions = append(actions, growing...)
+	if p.isFallenBack() { // it gets no pods, and its creation may be refused
+		actions = append(actions, p.create...)
+	}
 	actions = append(actions, p.rollback...)
 	return append(actions, p.events...)
 }
@@ -249,6 +268,7 @@ func (m *member) update() UpdateReplicaSet {
 		To:              m.size,
 		Annotations:     m.changes,
 		MinReadySeconds: m.minReadySeconds,
+		FailedBy:        m.failedBy,
 	}
 }
 

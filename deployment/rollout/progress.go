@@ -46,27 +46,39 @@ func (p *plan) estimateProgress() {
 func (p *plan) noteProgress() {
 	if p.d.ProgressDeadline == nil {
 		p.conditions.remove(appsv1.DeploymentProgressing)
+		p.noteFallenBack()
 		return
 	}
-	if p.creationFailed {
+	if p.creationFailed && !p.isFallenBack() {
+		p.conditions.remove(conditionFallenBack)
 		return // already reported
 	}
 	p.noteBeginning()
-	subject := fmt.Sprintf("Deployment %q", p.d.Name)
-	if p.newRS != nil {
-		subject = fmt.Sprintf("ReplicaSet %q", p.newRS.Name)
-	}
+	p.noteFallenBack()
+	subject := p.subject()
 	switch {
+	case p.isFallenBack():
 	case p.hasStopped():
 		p.conditions.renewProgress(reasonProgressed, subject+" is progressing.")
-	case p.isComplete():
+	case p.isTried() && p.d.Replicas == 0: // zero pods complete nothing, and exceed no deadline
+		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonProgressed, subject+" is progressing.")
+	case p.isComplete() && p.isProven():
 		p.noteComplete(subject + " has successfully progressed.")
+		p.noteCompleted()
 	case p.wasComplete(): // pods that come and go later are not part of a rollout
 	case p.hasProgressed():
 		p.conditions.renewProgress(reasonProgressed, subject+" is progressing.")
 	case p.hasTimedOut():
 		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionFalse, ReasonTimedOut, subject+" has timed out progressing.")
 	}
+}
+
+// subject names what a condition is about.
+func (p *plan) subject() string {
+	if p.newRS == nil {
+		return fmt.Sprintf("Deployment %q", p.d.Name)
+	}
+	return fmt.Sprintf("ReplicaSet %q", p.newRS.Name)
 }
 
 // noteBeginning reports the creation of the new ReplicaSet if another process created it
@@ -110,7 +122,7 @@ func (p *plan) noteComplete(message string) {
 
 // isComplete reports whether all pods are new and available, and there are as many as wanted.
 func (p *plan) isComplete() bool {
-	return p.newRS != nil && p.updated() == p.d.Replicas &&
+	return p.newRS != nil && !p.isFallenBack() && p.updated() == p.d.Replicas &&
 		sum(p.all(), existing) == p.d.Replicas &&
 		sum(p.all(), available) == p.d.Replicas && !p.awaitsEnds()
 }
@@ -147,8 +159,11 @@ func (p *plan) updated() int64 {
 
 // hasProgressed compares with the last written status and reports whether there are more new
 // pods, fewer old ones, or more ready or available ones. If that status is about the previous
-// template, the pods that it calls updated are old.
+// template, the pods that it calls updated are old. For a release that may fall back, see [Trial].
 func (p *plan) hasProgressed() bool {
+	if t := p.trial(); t != nil && t.IsKnown && p.isNamed(p.newRS) { // else the condition is about the rollout before
+		return p.newRS.Available > t.Most || p.earlierPods() < t.Fewest || t.IsIdle && p.d.Replicas > 0
+	}
 	last, present := p.d.Status, p.status() // in the numbers that can be written
 	if p.awaitsFirstStatus() {
 		last.UpdatedReplicas = 0

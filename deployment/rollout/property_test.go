@@ -1,7 +1,6 @@
 package rollout
 
 import (
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -39,11 +38,12 @@ func (d drawn) pick(name string, choices ...string) string {
 }
 
 func (d drawn) state() *State {
-	web := d.deployment()
+	templates := d.templates()
+	web := d.deployment(templates)
 	var sets []*ReplicaSet
 	total := int64(0)
 	for _, image := range []string{"v1", "v2", "v3", "v4"} {
-		if rs := d.replicaSet(image); rs != nil {
+		if rs := d.replicaSet(image, templates[image]); rs != nil {
 			sets = append(sets, rs)
 			total += rs.Replicas
 		}
@@ -74,16 +74,19 @@ func (d drawn) state() *State {
 	if d.chance("created", 6) {
 		s.Created = "web-v2"
 	}
+	d.releases(s)
 	return s
 }
 
-func (d drawn) deployment() *Deployment {
+func (d drawn) deployment(templates map[string]*corev1.PodTemplateSpec) *Deployment {
 	limits := []string{"0", "1", "2", "25%", "50%", "100%"}
 	conditions := []appsv1.DeploymentCondition{}
 	for _, c := range []appsv1.DeploymentCondition{
 		condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, reasonAvailable, "", 10),
-		condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, d.pick("reason", reasonComplete, reasonProgressed, ReasonTimedOut, reasonPaused, ReasonCreateFailed), "", 3000),
+		condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, d.pick("reason", reasonComplete, reasonProgressed, ReasonTimedOut, reasonPaused, ReasonCreateFailed),
+			d.pick("message", "", `ReplicaSet "web-v1"`, `ReplicaSet "web-v2"`, `ReplicaSet "web-v3"`), rapid.SampledFrom([]float64{2000, 3000, 3590}).Draw(d.T, "since")),
 		condition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "", 10),
+		condition(conditionFallenBack, corev1.ConditionTrue, FailedByCrash.reason(), "", 3000),
 	} {
 		if d.chance("condition", 2) {
 			conditions = append(conditions, c)
@@ -91,6 +94,13 @@ func (d drawn) deployment() *Deployment {
 	}
 	return web(int32(d.number("replicas", 0, 12)), d.pick("image", "v1", "v2", "v3"), withLimits(d.pick("surge", limits...), d.pick("unavailable", limits...)),
 		func(object *appsv1.Deployment) {
+			if d.chance("asks to fall back", 2) {
+				object.Annotations[onFailureAnnotation] = d.pick("on failure", fallBack, fallBack, fallBack, fallBack, "x")
+			}
+			object.Spec.Template = *templates[object.Spec.Template.Spec.Containers[0].Image]
+			if d.chance("restarted", 8) {
+				object.Spec.Template = *restartOf(&object.Spec.Template, "later")
+			}
 			if d.chance("other strategy", 4) {
 				object.Spec.Strategy = appsv1.DeploymentStrategy{Type: d.otherStrategy()}
 			}
@@ -129,7 +139,7 @@ func (d drawn) otherStrategy() appsv1.DeploymentStrategyType {
 	return rapid.SampledFrom(others).Draw(d.T, "strategy")
 }
 
-func (d drawn) replicaSet(image string) *ReplicaSet {
+func (d drawn) replicaSet(image string, template *corev1.PodTemplateSpec) *ReplicaSet {
 	if !d.chance("exists", 2) {
 		return nil
 	}
@@ -138,6 +148,7 @@ func (d drawn) replicaSet(image string) *ReplicaSet {
 		size = 0
 	}
 	return set(image, size, 0, func(rs *ReplicaSet) {
+		rs.Sum, rs.Bare = sumsOf(template, !d.chance("made before it asked", 8))
 		rs.Observed = !d.chance("unobserved", 4)
 		if rs.Existing = size; !rs.Observed || d.chance("differs", 3) {
 			rs.Existing = d.number("existing", 0, 10)
@@ -179,8 +190,15 @@ func (d drawn) annotate(web *Deployment, rs *ReplicaSet, scaled bool, total int6
 }
 
 // isScaling reports whether a plan brings the ReplicaSets to another size of the Deployment,
-// which is not for a rollout to limit.
-func isScaling(s *State) bool { return s.Deployment.Paused || newPlan(s).isRescaled() }
+// which is not for a rollout to limit. While a release is fallen back, the strategy does that.
+func isScaling(s *State) bool {
+	p := newPlan(s)
+	if s.Deployment.Paused {
+		return true
+	}
+	p.judge()
+	return p.isRescaled() && !p.isFallenBack()
+}
 
 // sizesOf are the sizes that ReplicaSets have before a plan.
 func sizesOf(s *State) map[string]int64 {
@@ -225,7 +243,7 @@ func staysAvailable(s *State, sizes map[string]int64) (sum int64) {
 //   - No step raises the total above the wanted replicas and the surge.
 //   - No step of a rolling update brings the pods that are sure to be available
 //     below the wanted minimum, or takes any if there are fewer already.
-//   - Recreate starts no pods while old ones are wanted, exist or terminate.
+//   - Recreate starts no pods while others are wanted, exist or terminate.
 //   - By the policy TerminationComplete, no step adds pods beyond the surge while others exist or terminate, and by
 //     TerminationStarted, those that terminate do not count for Recreate.
 func checkLimits(t *rapid.T, s *State, actions []Action) {
@@ -260,7 +278,7 @@ func checkLimits(t *rapid.T, s *State, actions []Action) {
 				if d.Annotations[replacementAnnotation] == whenTerminating {
 					ending = 0
 				}
-				if rs.Name != name && (rs.Sum != d.Sum || rs.Replicas > 0) && rs.Existing+ending > 0 && rs.Sum != d.Sum {
+				if rs.Name != name && rs.Existing+ending > 0 {
 					t.Fatalf("%s still has pods: %s", rs.Name, action)
 				}
 			}
@@ -289,11 +307,14 @@ func planned(t *rapid.T, s *State) (actions []Action, wake time.Time) {
 	}
 	statuses := 0
 	for i, action := range actions {
+		if _, isLook := action.(LookAtPods); isLook && i < len(actions)-1 {
+			t.Fatalf("a look that is not the last action: %v", actions)
+		}
 		if _, isStatus := action.(UpdateStatus); isStatus {
 			statuses++
 			for _, later := range actions[i+1:] {
 				switch later.(type) {
-				case DeleteReplicaSet, RecordEvent: // tidying up, and that of a rejection
+				case DeleteReplicaSet, LookAtPods, RecordEvent: // tidying up, and that of a rejection
 				default:
 					t.Fatalf("the status comes before other actions: %v", actions)
 				}
@@ -364,12 +385,12 @@ func carryOut(s *State, actions []Action) *State {
 	for _, rs := range s.ReplicaSets {
 		sets[rs.UID] = new(*rs)
 	}
-	for i, action := range actions {
+	for _, action := range actions {
 		switch a := action.(type) {
 		case CreateReplicaSet:
-			uid := types.UID(fmt.Sprint("new-", i))
+			uid := types.UID("uid-of-" + a.Name)
 			sets[uid] = &ReplicaSet{
-				Meta: Meta{Namespace: "ns", Name: a.Name, UID: uid, ResourceVersion: "1"}, Created: s.Now, Controller: d.UID, ControllerName: d.Name, Sum: d.Sum, Replicas: a.Replicas, Terminating: new(int32(0)),
+				Meta: Meta{Namespace: "ns", Name: a.Name, UID: uid, ResourceVersion: "1"}, Created: s.Now, Controller: d.UID, ControllerName: d.Name, Sum: d.Sum, Bare: d.Bare, Replicas: a.Replicas, Terminating: new(int32(0)),
 			}
 			sets[uid].SetLabels(map[string]string{"app": "web"})
 			sets[uid].SetAnnotations(a.Annotations)
@@ -380,6 +401,9 @@ func carryOut(s *State, actions []Action) *State {
 			rs.SetAnnotations(all)
 			if a.MinReadySeconds != nil {
 				rs.MinReadySeconds = *a.MinReadySeconds
+			}
+			if rs.Sum == d.Sum {
+				rs.Bare = d.Bare // it has got the annotation that asks for it
 			}
 			rs.Observed = rs.Observed && rs.Replicas == int64(ToInt32(a.To))
 			rs.Replicas = int64(ToInt32(a.To))
@@ -397,11 +421,17 @@ func carryOut(s *State, actions []Action) *State {
 		case RollBack, EndRollBack:
 			delete(d.Annotations, RollbackAnnotation)
 			if back, isBack := a.(RollBack); isBack {
-				d.Sum = sets[back.Source.UID].Sum
+				d.Sum, d.Bare = sets[back.Source.UID].Sum, sets[back.Source.UID].Bare
 				d.Generation++
 			}
+		case LookAtPods:
+			*a.Found = Look{At: a.At, IsLast: a.IsLast, Ready: sets[a.Target.UID].Ready}
+			next.Trial = next.Trial.With(&a)
 		case UpdateStatus:
-			d.Status = a.Status
+			d.Status, next.Trial = a.Status, a.Trial
+			if a.Runs != nil {
+				d.Runs = a.Runs.UID
+			}
 			if a.Revision != "" {
 				d.Annotations[RevisionAnnotation] = a.Revision
 			}
@@ -459,7 +489,7 @@ func TestEveryPlanMakesProgressOrWaitsForSomething(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawn{T: t}.state()
 		actions, wake := planned(t, s)
-		if len(actions) == 0 && wake.IsZero() && waitsFor(s) == "" && !newPlan(s).isComplete() {
+		if len(actions) == 0 && wake.IsZero() && waitsFor(s) == "" && !newPlan(s).isComplete() && !isWayBackTaken(s) {
 			t.Fatal("it waits needlessly")
 		}
 	})
@@ -483,16 +513,30 @@ func TestPlansLeadToTheEnd(t *testing.T) {
 			}
 			s = carryOut(s, actions)
 			obey(s)
+			if len(actions) == 0 && wake.After(s.Now) {
+				s.Now = wake
+			}
 		}
 		p := newPlan(s)
 		if s.Deployment.Paused || s.Deployment.Deleting {
 			return
 		}
+		if isWayBackTaken(s) {
+			return
+		}
 		if !p.isComplete() || sum(p.oldRSs, size) > 0 {
 			t.Fatalf("it ends with sizes %v of %d", sizesOf(s), s.Deployment.Replicas)
 		}
-		if limit := s.Deployment.HistoryLimit; limit != nil && len(slices.DeleteFunc(slices.Clone(p.oldRSs), func(m *member) bool { return m.Deleting })) > int(*limit) {
-			t.Fatalf("%d old replicasets of at most %d", len(p.oldRSs), *limit)
+		most := s.Deployment.HistoryLimit
+		if most == nil {
+			return
+		}
+		kept := int64(*most)
+		if back := wayBack(s); back != nil && back.Sum != s.Deployment.Sum { // no pods have completed since
+			kept++
+		}
+		if old := len(slices.DeleteFunc(slices.Clone(p.oldRSs), func(m *member) bool { return m.Deleting })); int64(old) > kept {
+			t.Fatalf("%d old replicasets of at most %d", old, kept)
 		}
 	})
 }

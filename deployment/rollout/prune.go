@@ -26,9 +26,12 @@ func (p *plan) prune() {
 	}
 }
 
+// isWayBack reports whether a ReplicaSet is the last one that completed, so that a failed release falls back to it.
+func (p *plan) isWayBack(m *member) bool { return p.release != nil && m == p.release.last }
+
 func (p *plan) deleteFinished(members []*member) {
 	for _, m := range members {
-		if m.isFinished() && !(p.d.NeedsPods() && p.hasEndingPods(m)) {
+		if m.isFinished() && !m.needsUpdate() && !p.isWayBack(m) && !(p.d.NeedsPods() && p.hasEndingPods(m)) {
 			p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kubernetes-deployment-restart-controller/internal/brief"
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // The reasons of Events about Deployments for which no plan can be made. The API server
@@ -50,10 +51,11 @@ func NewDeployment(object *appsv1.Deployment) *Deployment {
 		ProgressDeadline: progressDeadline(object.Spec.ProgressDeadlineSeconds),
 		Selector:         object.Spec.Selector,
 		Template:         encodeTemplate(&object.Spec.Template),
-		Sum:              sumTemplate(&object.Spec.Template),
+		Runs:             types.UID(podtemplate.UIDOfReads(object.Annotations[podtemplate.RunsAnnotation])),
 		Status:           object.Status,
 		StatusBy:         LastStatusWrite(object.ManagedFields, FieldManager),
 	}
+	d.Sum, d.Bare = sumsOf(&object.Spec.Template, asksToFallBack(object.Annotations))
 	d.Heavy = object.Spec.Size() > heavySpec
 	d.Invalid = d.resolve(&object.Spec.Strategy)
 	return d
@@ -111,7 +113,6 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 		Meta:            MetaOf(&object.ObjectMeta),
 		Created:         object.CreationTimestamp.Time,
 		Deleting:        object.DeletionTimestamp != nil,
-		Sum:             sumTemplate(&object.Spec.Template),
 		Replicas:        wanted(object.Spec.Replicas),
 		MinReadySeconds: object.Spec.MinReadySeconds,
 		Observed:        object.Status.ObservedGeneration >= object.Generation,
@@ -121,11 +122,18 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 		Terminating:     object.Status.TerminatingReplicas,
 		Failure:         replicaFailure(object.Status.Conditions),
 	}
+	rs.Sum, rs.Bare = sumsOf(&object.Spec.Template, asksToFallBack(object.Annotations))
 	rs.Heavy = object.Spec.Size() > heavySpec
 	rs.Controller, rs.ControllerName = controllerOf(object)
 	rs.SetLabels(object.Labels)
 	rs.SetAnnotations(object.Annotations)
 	return rs
+}
+
+// asksToFallBack reports whether a Deployment asks to fall back, or did when it made a ReplicaSet, or noted how that ended. It
+// costs nothing for others that a restart of a template is told from a release.
+func asksToFallBack(annotations map[string]string) bool {
+	return annotations[onFailureAnnotation] != "" || annotations[outcomeAnnotation] != ""
 }
 
 // MetaOf returns the Meta of an API object.

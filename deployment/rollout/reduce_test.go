@@ -9,6 +9,9 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kubernetes-deployment-restart-controller/deployment/deploymenttest"
+	"kubernetes-deployment-restart-controller/internal/origin"
 )
 
 func TestADeploymentIsReducedToWhatPlansLookAt(t *testing.T) {
@@ -20,18 +23,39 @@ func TestADeploymentIsReducedToWhatPlansLookAt(t *testing.T) {
 	})
 	got := NewDeployment(object)
 	template := templateOf("v1")
+	sum, bare := sumsOf(&template, false)
 	expect(t, "deployment", &Deployment{
 		Meta:       Meta{Namespace: "ns", Name: "web", UID: "uid-of-web", ResourceVersion: "100"},
 		Generation: 2, Annotations: map[string]string{"a": "b", RevisionAnnotation: "3"}, Deleting: true, Replicas: 10, Paused: true,
 		Strategy: appsv1.RollingUpdateDeploymentStrategyType, Limits: Limits{3, 2}, MinReadySeconds: 7,
 		HistoryLimit: new(int32(3)), ProgressDeadline: new(600 * time.Second),
 		Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"app": "web"}},
-		Template: encodeTemplate(&template), Sum: sumTemplate(&template), Status: appsv1.DeploymentStatus{ObservedGeneration: 2},
+		Template: encodeTemplate(&template), Sum: sum, Bare: bare, Status: appsv1.DeploymentStatus{ObservedGeneration: 2},
 	}, got)
 	if _, kept := object.Annotations[corev1.LastAppliedConfigAnnotation]; !kept {
 		t.Error("the object was modified")
 	}
 	expect(t, "template", &template, got.Template.decode())
+}
+
+func TestARestartIsToldFromAReleaseIfTheDeploymentAsksToFallBack(t *testing.T) {
+	restarted := func(d *appsv1.Deployment) {
+		d.Spec.Template.Annotations = map[string]string{origin.RestartedAt: "now"}
+	}
+	asks := annotated(map[string]string{onFailureAnnotation: fallBack})
+	plain, asking := web(3, "v1", restarted), web(3, "v1", restarted, asks)
+	if plain.Sum != asking.Sum || plain.Bare != plain.Sum || asking.Bare != web(3, "v1").Sum {
+		t.Errorf("sums %x and %x, bare %x and %x", plain.Sum, asking.Sum, plain.Bare, asking.Bare)
+	}
+	object := deploymenttest.ReplicaSet("v1", 3, 3)
+	object.Spec.Template.Annotations = map[string]string{origin.RestartedAt: "now"}
+	if rs := NewReplicaSet(object); rs.Bare != rs.Sum {
+		t.Error("the ReplicaSet of a Deployment that does not ask has a second sum")
+	}
+	object.Annotations[onFailureAnnotation] = fallBack
+	if rs := NewReplicaSet(object); rs.Bare != asking.Bare || rs.Sum != asking.Sum {
+		t.Error("the ReplicaSet of a Deployment that asks has other sums")
+	}
 }
 
 func TestAbsentFieldsHaveTheirMeaning(t *testing.T) {
@@ -48,6 +72,7 @@ func TestAbsentFieldsHaveTheirMeaning(t *testing.T) {
 
 func TestAReplicaSetIsReducedToWhatPlansLookAt(t *testing.T) {
 	template := templateOf("v1")
+	sum, bare := sumsOf(&template, false)
 	failure := appsv1.ReplicaSetCondition{Type: appsv1.ReplicaSetReplicaFailure, Reason: "FailedCreate"}
 	object := &appsv1.ReplicaSet{
 		ObjectMeta: metav1.ObjectMeta{
@@ -66,7 +91,7 @@ func TestAReplicaSetIsReducedToWhatPlansLookAt(t *testing.T) {
 	want := &ReplicaSet{
 		Meta:    Meta{Namespace: "ns", Name: "web-v1", UID: "uid", ResourceVersion: "12"},
 		Created: noon, Hash: new("5d"), Labels: PackPairs(map[string]string{"app": "web"}, every), Annotations: map[string]string{RevisionAnnotation: "3"}, Copied: PackPairs(map[string]string{"a": "b"}, every),
-		Controller: "uid-of-web", ControllerName: "web", Deleting: true, Sum: sumTemplate(&template), Replicas: 5, MinReadySeconds: 7,
+		Controller: "uid-of-web", ControllerName: "web", Deleting: true, Sum: sum, Bare: bare, Replicas: 5, MinReadySeconds: 7,
 		Observed: true, Existing: 4, Ready: 3, Available: 2, Terminating: new(int32(1)), Failure: &failure,
 	}
 	expect(t, "replicaset", want, NewReplicaSet(object))

@@ -78,7 +78,7 @@ func occupied(m *member) int64 {
 func (p *plan) scaleTo(m *member, replicas int64) {
 	if most := m.size + p.room(); p.d.countsTerminating() && replicas > most {
 		p.setSize(m, most)
-		if m != p.newRS && !p.d.Paused {
+		if m != p.target && !p.d.Paused {
 			p.noteSize(m)
 		}
 		return

@@ -49,14 +49,19 @@ func (p *plan) giveUpRollback(reason, message string) {
 	p.recordEvent(corev1.EventTypeWarning, reason, message)
 }
 
+// settings are annotations that stand for fields outside the template, so that a rollback leaves them.
+var settings = []string{replacementAnnotation, onFailureAnnotation}
+
 // restore returns the action that restores the template and the annotations of a
 // ReplicaSet.
 func (p *plan) restore(source *member, revision int64) RollBack {
 	wanted := source.Copied.Map(0)
-	delete(wanted, replacementAnnotation) // it stands for a field outside the template
+	for _, setting := range settings {
+		delete(wanted, setting)
+	}
 	remove := []string{RollbackAnnotation}
 	for key := range p.d.Annotations {
-		if _, kept := wanted[key]; IsCopied(key) && !kept && key != replacementAnnotation {
+		if _, kept := wanted[key]; IsCopied(key) && !kept && !slices.Contains(settings, key) {
 			remove = append(remove, key)
 		}
 	}

@@ -1,8 +1,10 @@
 package rollout
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
 )
 
@@ -79,6 +81,20 @@ func TestARollbackBringsTheAnnotationsOfItsRevision(t *testing.T) {
 		},
 		RecordEvent{Type: corev1.EventTypeNormal, Reason: reasonRolledBack, Message: `Rolled back deployment "web" to revision 1`},
 	}, got)
+}
+
+func TestARollbackKeepsWhatStandsForFieldsOutsideTheTemplate(t *testing.T) {
+	source := set("v1", 0, 0)
+	source.SetAnnotations(map[string]string{RevisionAnnotation: "1", replacementAnnotation: whenTerminating, onFailureAnnotation: "of then"})
+	kept := map[string]string{RollbackAnnotation: "1", RevisionAnnotation: "2", replacementAnnotation: whenTerminated, onFailureAnnotation: fallBack}
+	without := map[string]string{RollbackAnnotation: "1", RevisionAnnotation: "2"}
+	for name, annotations := range map[string]map[string]string{"set": kept, "not set": without} {
+		got, _ := Plan(stateOf(web(3, "v2", annotated(annotations)), source, set("v2", 3, 3)))
+		want := RollBack{Source: source.Meta, Revision: 1, Annotations: map[string]string{}, Remove: []string{RollbackAnnotation}}
+		if !slices.ContainsFunc(got, func(a Action) bool { return cmp.Equal(a, Action(want)) }) {
+			t.Errorf("%s: no action of %v is %+v", name, got, want)
+		}
+	}
 }
 
 func TestARollbackMakesSureOfTheRevisionsFirst(t *testing.T) {

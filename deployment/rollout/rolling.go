@@ -24,7 +24,7 @@ func (rollingUpdate) needsPods() bool { return false }
 // step takes the next step. It adds as many new pods as the surge allows; if it cannot, it
 // removes as many old pods as the available ones allow.
 func (r rollingUpdate) step(p *plan) {
-	if p.ensureNew() && !p.isSettling() && !p.resize(p.newRS, r.sizeOfNew(p)) {
+	if (p.ensureNew() || p.isFallenBack()) && !p.isSettling() && !p.resize(p.target, r.sizeOfTarget(p)) {
 		p.shrinkOld()
 	}
 }
@@ -46,16 +46,16 @@ func (p *plan) isSettling() bool {
 	return true
 }
 
-// sizeOfNew returns how large the new ReplicaSet may be now. For example, with 10 replicas,
+// sizeOfTarget returns how large the target may be now. For example, with 10 replicas,
 // a surge of 3 and 10 old pods, the size is 3; when 5 of the old pods are gone, it is 8.
-func (rollingUpdate) sizeOfNew(p *plan) int64 {
-	if p.newRS.size >= p.d.Replicas {
+func (rollingUpdate) sizeOfTarget(p *plan) int64 {
+	if p.target.size >= p.d.Replicas {
 		return p.d.Replicas
 	}
-	return min(p.newRS.size+p.room(), p.d.Replicas)
+	return min(p.target.size+p.room(), p.d.Replicas)
 }
 
-// shrinkOld removes pods from the old ReplicaSets, the oldest ReplicaSets first. It removes
+// shrinkOld removes pods from the other ReplicaSets, the oldest ReplicaSets first. It removes
 // unavailable pods first, so that they cannot block the rollout, and then as many of the
 // others as possible while enough pods stay available.
 //
@@ -63,18 +63,18 @@ func (rollingUpdate) sizeOfNew(p *plan) int64 {
 // not available yet: with 10 replicas, of which 2 may be unavailable, 8 old pods, and 5 new
 // pods, of which 3 are not available, that is 13-8-3 = 2.
 func (p *plan) shrinkOld() {
-	unavailableNew := p.newRS.size - staying(p.newRS)
+	unavailableNew := p.target.size - staying(p.target)
 	excess := sum(p.all(), size) - p.d.minAvailable() - unavailableNew
 	if excess <= 0 {
 		return
 	}
 	spare := sum(p.all(), staying) - p.d.minAvailable()
-	for _, m := range p.oldRSs {
+	for _, m := range p.others {
 		unhealthy := min(max(m.size-m.Available, 0), excess)
 		excess -= unhealthy
 		p.resize(m, m.size-unhealthy)
 	}
-	for _, m := range p.oldRSs {
+	for _, m := range p.others {
 		healthy := min(m.size, max(spare, 0))
 		spare -= healthy
 		p.resize(m, m.size-healthy)

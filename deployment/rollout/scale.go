@@ -19,7 +19,11 @@ func (p *plan) isOutdated(m *member) bool {
 // rescale adjusts the ReplicaSets to the number of replicas without moving pods between them. It
 // returns false if that is up to the strategy.
 func (p *plan) rescale() bool {
-	if m := p.activeOrLatest(); m != nil {
+	m := p.activeOrLatest()
+	if p.isFallenBack() && m != p.target {
+		return false // what has failed must not grow
+	}
+	if m != nil {
 		p.scaleTo(m, p.d.Replicas)
 		if m.size > 0 && m.size == p.d.Replicas && p.isOutdated(m) {
 			p.noteSize(m)
@@ -28,7 +32,7 @@ func (p *plan) rescale() bool {
 	}
 	switch {
 	case p.isSaturated():
-		for _, m := range p.oldRSs {
+		for _, m := range p.others {
 			p.resize(m, 0)
 		}
 		return true
@@ -39,7 +43,7 @@ func (p *plan) rescale() bool {
 	return false
 }
 
-// activeOrLatest returns the only active ReplicaSet. It returns the newest ReplicaSet if none is
+// activeOrLatest returns the only active ReplicaSet. It returns the target, or else the latest, if none is
 // active, and nil if several are active.
 func (p *plan) activeOrLatest() *member {
 	switch active := active(p.all()); {
@@ -47,10 +51,12 @@ func (p *plan) activeOrLatest() *member {
 		return active[0]
 	case len(active) > 1:
 		return nil
-	case p.newRS != nil:
-		return p.newRS
-	case len(p.oldRSs) > 0:
-		return p.oldRSs[len(p.oldRSs)-1]
+	case p.target != nil:
+		return p.target
+	case p.release != nil && p.release.last != nil:
+		return p.release.last // the latest one may have failed
+	case len(p.others) > 0:
+		return p.others[len(p.others)-1]
 	}
 	return nil
 }

@@ -39,6 +39,18 @@ type State struct {
 	// StatusWritten is when this process last wrote the Deployment's status, and
 	// StepTaken when it last wrote anything else for it; zero if it never did.
 	StatusWritten, StepTaken time.Time
+	// Trial is what this process has seen of the present release, nil for nothing.
+	Trial *Trial
+	// Refused is what the API server has refused to take, the zero value for nothing.
+	Refused RefusedRuns
+	// IsBackup means that another controller drives whenever it runs. It knows nothing of releases that fall back.
+	IsBackup bool
+}
+
+// RefusedRuns is a [Deployment.Runs] that the API server refused at a time.
+type RefusedRuns struct {
+	UID types.UID
+	At  time.Time
 }
 
 // CreationFailure describes why the new ReplicaSet could not be created. The zero value
@@ -75,6 +87,9 @@ type Deployment struct {
 	Selector *metav1.LabelSelector
 	Template EncodedTemplate
 	Sum      podtemplate.Sum // of Template
+	Bare     podtemplate.Sum // of Template without the annotations of restarts, if it asks to fall back
+	// Runs is the UID of the ReplicaSet whose reads it shows, empty if it shows none; see [podtemplate.RunsAnnotation].
+	Runs types.UID
 
 	// Invalid is why no plan can be made, nil if a plan can be made.
 	Invalid *Invalid
@@ -126,6 +141,7 @@ type ReplicaSet struct {
 	ControllerName string
 	Deleting       bool
 	Sum            podtemplate.Sum // of its pod template
+	Bare           podtemplate.Sum // of its pod template without the annotations of restarts, if its Deployment asked to fall back
 
 	Replicas        int64 // wanted
 	MinReadySeconds int32

@@ -17,15 +17,20 @@ const statusSpacing = 50 * time.Millisecond
 // conditions are truncated to whole seconds.
 const deadlineDelay = time.Second
 
-// report ends a plan with the status, followed by the deletions. They come last because a
-// refused deletion must not prevent the write of the status.
+// report ends a plan with the status, followed by the deletions and a look at pods. These come
+// last because a refusal must not prevent the write of the status.
 func (p *plan) report() (actions []Action, wake time.Time) {
 	actions, wake = p.reportStatus()
-	return append(actions, p.deletions[:min(len(p.deletions), maxBatch)]...), wake
+	actions = append(actions, p.deletions[:min(len(p.deletions), maxBatch)]...)
+	if p.release != nil && p.release.look != nil {
+		actions = append(actions, *p.release.look)
+	}
+	return actions, wake
 }
 
 func (p *plan) reportStatus() (actions []Action, wake time.Time) {
 	p.noteAvailability()
+	runs := p.runs()
 	actions, wake = p.actions(), p.wake
 	if deadline, running := p.deadline(); running && !p.d.Paused && !p.d.Deleting && !p.isComplete() {
 		wake = earlier(wake, deadline.Add(deadlineDelay))
@@ -38,13 +43,20 @@ func (p *plan) reportStatus() (actions []Action, wake time.Time) {
 	if present.TerminatingReplicas == nil { // the API server may drop it: it is written with what else changes
 		present.TerminatingReplicas = status.TerminatingReplicas
 	}
-	if revision == "" && apiequality.Semantic.DeepEqual(status, present) {
+	if revision == "" && runs == nil && apiequality.Semantic.DeepEqual(status, present) {
 		return actions, wake
 	}
 	if due := p.s.StatusWritten.Add(statusSpacing); due.After(p.s.Now) {
 		return actions, earlier(wake, due)
 	}
-	return append(actions, UpdateStatus{Status: status, Revision: revision}), wake
+	if p.fellBack != "" {
+		actions = append(actions, RecordEvent{Type: corev1.EventTypeWarning, Reason: reasonFellBack, Message: p.fellBack})
+	}
+	written := UpdateStatus{Status: status, Revision: revision, Runs: runs, Trial: p.remembered()}
+	if runs != nil {
+		written.Refused = new(bool)
+	}
+	return append(actions, written), wake
 }
 
 // earlier returns the earlier of two times. A zero first time means never.

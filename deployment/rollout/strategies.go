@@ -7,9 +7,9 @@ import appsv1 "k8s.io/api/apps/v1"
 type strategy interface {
 	// limits returns how far a rollout may deviate from the wanted number of pods.
 	limits(spec *appsv1.DeploymentStrategy, replicas int64) (Limits, error)
-	// sizeOfNew returns how large the new ReplicaSet may be now. It also determines the
-	// initial size.
-	sizeOfNew(p *plan) int64
+	// sizeOfTarget returns how large the ReplicaSet that is to have all the pods may be now. It also
+	// determines its initial size.
+	sizeOfTarget(p *plan) int64
 	// step takes the next step of the rollout.
 	step(p *plan)
 	// isProportional reports whether all active ReplicaSets grow or shrink when the Deployment

@@ -18,14 +18,14 @@ func (blueGreen) isProportional() bool { return false }
 
 func (blueGreen) needsPods() bool { return false }
 
-// sizeOfNew leaves room for the pods of all older templates.
-func (blueGreen) sizeOfNew(p *plan) int64 { return rollingUpdate{}.sizeOfNew(p) }
+// sizeOfTarget leaves room for the pods of all other templates.
+func (blueGreen) sizeOfTarget(p *plan) int64 { return rollingUpdate{}.sizeOfTarget(p) }
 
 func (b blueGreen) step(p *plan) {
-	if !p.ensureNew() || p.resize(p.newRS, b.sizeOfNew(p)) {
+	if !p.ensureNew() && !p.isFallenBack() || p.resize(p.target, b.sizeOfTarget(p)) {
 		return
 	}
-	isStarting := p.newRS.size == p.d.Replicas && staying(p.newRS) < p.newRS.size
+	isStarting := p.target.size == p.d.Replicas && staying(p.target) < p.target.size
 	if !isStarting {
 		p.shrinkOld()
 	}

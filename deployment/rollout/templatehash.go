@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/utils/dump"
 
+	"kubernetes-deployment-restart-controller/internal/origin"
 	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
@@ -23,7 +24,7 @@ const HashLabel = appsv1.DefaultDeploymentUniqueLabelKey
 // that either can take over from the other. After two templates have collided, the count of
 // collisions changes the hash.
 //
-// The hash only names a template and does not identify it; see [sumTemplate].
+// The hash only names a template and does not identify it; see [sumsOf].
 func TemplateHash(template *corev1.PodTemplateSpec, collisions *int32) string {
 	hash := fnv.New32a()
 	_, _ = hash.Write([]byte(dump.ForHash(*template))) // a hash never fails to write
@@ -57,11 +58,21 @@ func (t EncodedTemplate) decode() *corev1.PodTemplateSpec {
 	return template
 }
 
-// sumTemplate identifies a pod template, apart from the label pod-template-hash, and does not
-// modify it. A Deployment's ReplicaSet is recognized by this sum, not by the hash, which
-// changes with the version of the API.
-func sumTemplate(template *corev1.PodTemplateSpec) podtemplate.Sum {
-	return podtemplate.Encode(template).SumWithoutLabel(HashLabel)
+// sumsOf identifies a pod template apart from the label pod-template-hash, and if that matters,
+// what is left of it without the marks of restarts. It does not modify the template. A
+// Deployment's ReplicaSet is recognized by this sum, not by the hash, which changes with the
+// version of the API.
+func sumsOf(template *corev1.PodTemplateSpec, matters bool) (sum, bare podtemplate.Sum) {
+	encoded := podtemplate.Encode(template)
+	if sum = encoded.SumWithout(HashLabel); !matters {
+		return sum, sum
+	}
+	for _, restart := range origin.RestartAnnotations {
+		if _, found := template.Annotations[restart]; found {
+			return sum, encoded.SumWithout(HashLabel, origin.RestartAnnotations...)
+		}
+	}
+	return sum, sum
 }
 
 // ReplicaSetName returns the name of the ReplicaSet of a template. A name may have 253

@@ -77,12 +77,47 @@ func TestTheNameOfAReplicaSetIsCutToWhatTheAPITakes(t *testing.T) {
 
 func TestTheSumOfATemplateLeavesOutTheHash(t *testing.T) {
 	template, revision := templateOf("v1"), templateOf("v1")
+	sum, _ := sumsOf(&template, false)
 	revision.Labels[HashLabel] = "6c5f67b5f7"
-	if sumTemplate(&template) != sumTemplate(&revision) {
+	if got, _ := sumsOf(&revision, false); got != sum {
 		t.Error("the template of a ReplicaSet has another sum than that of its Deployment")
 	}
 	revision.Labels["a"] = "b"
-	if sumTemplate(&template) == sumTemplate(&revision) {
+	if got, _ := sumsOf(&revision, false); got == sum {
 		t.Error("another label is no other template")
+	}
+}
+
+func TestARestartIsNoOtherReleaseWhereThatMatters(t *testing.T) {
+	template := templateOf("v1")
+	sum, bare := sumsOf(&template, true)
+	if bare != sum {
+		t.Error("a template without restarts has two sums")
+	}
+	for name, test := range map[string]struct {
+		annotation  string
+		isRestarted bool
+	}{
+		"ours":              {"com.xing.deployment-restart.timestamp", true},
+		"the cause of ours": {"com.xing.deployment-restart.cause", true},
+		"that of kubectl":   {"kubectl.kubernetes.io/restartedAt", true},
+		"another one":       {"checksum/config", false},
+	} {
+		changed := templateOf("v1")
+		changed.Annotations = map[string]string{test.annotation: "now"}
+		changed.Labels[HashLabel] = "6c5f67b5f7"
+		got, gotBare := sumsOf(&changed, true)
+		if got == sum {
+			t.Errorf("%s: the annotation does not make another ReplicaSet", name)
+		}
+		if isSame := gotBare == bare; isSame != test.isRestarted {
+			t.Errorf("%s: the same release: %t", name, isSame)
+		}
+		if plain, plainBare := sumsOf(&changed, false); plain != got || plainBare != plain {
+			t.Errorf("%s: a Deployment that does not ask to fall back pays for a second sum", name)
+		}
+		if _, kept := changed.Annotations[test.annotation]; !kept {
+			t.Errorf("%s: the template was modified", name)
+		}
 	}
 }

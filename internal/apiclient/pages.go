@@ -52,6 +52,9 @@ type List struct {
 	Namespace     string // empty for all
 	LabelSelector string
 	FieldSelector string
+	// InTurn, if it is set, does what decodes a page and takes it in, such as in turn with others: that takes much more memory than
+	// the page as it was sent.
+	InTurn func(work func())
 	// accept asks for a form of the list; empty for the usual one.
 	accept string
 }
@@ -76,8 +79,18 @@ func EachPage[P Page](ctx context.Context, l List, newPage func() P, begin func(
 	options := metav1.ListOptions{LabelSelector: l.LabelSelector, FieldSelector: l.FieldSelector, Limit: maxPageObjects}
 	begin()
 	for starts := 1; ; {
-		p := newPage()
-		size, err := l.read(ctx, &options, p)
+		content, err := l.read(ctx, &options)
+		var next string
+		items := 0
+		if err == nil {
+			l.inTurn(func() {
+				p := newPage()
+				if _, _, err = Codecs.UniversalDeserializer().Decode(content, nil, p); err == nil {
+					take(p)
+					next, items = p.GetContinue(), meta.LenList(p)
+				}
+			})
+		}
 		switch {
 		case errors.Is(err, errPageTooLarge):
 			options.Limit = max(options.Limit/4, 1)
@@ -88,11 +101,10 @@ func EachPage[P Page](ctx context.Context, l List, newPage func() P, begin func(
 		case err != nil:
 			return fmt.Errorf("list %s: %w", l.Resource, err)
 		default:
-			take(p)
-			if options.Continue = p.GetContinue(); options.Continue == "" {
+			if options.Continue = next; next == "" {
 				return nil
 			}
-			options.Limit = nextLimit(options.Limit, meta.LenList(p), size)
+			options.Limit = nextLimit(options.Limit, items, len(content))
 		}
 	}
 }
@@ -104,21 +116,26 @@ func nextLimit(limit int64, objects, size int) int64 {
 	return max(min(fitting, 2*limit, maxPageObjects), 1)
 }
 
-// read reads one page and returns its size. A single object may be of any size.
-func (l *List) read(ctx context.Context, options *metav1.ListOptions, into Page) (size int, err error) {
+// read returns one page as it was sent. A single object may be of any size.
+func (l *List) read(ctx context.Context, options *metav1.ListOptions) (content []byte, err error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, PageLimit, ErrSlow)
 	defer cancel()
-	content, err := l.fetch(ctx, options)
+	content, err = l.fetch(ctx, options)
 	switch {
 	case err != nil && errors.Is(context.Cause(ctx), ErrSlow):
-		return 0, ErrSlow
-	case err != nil:
-		return 0, err
-	case options.Limit > 1 && len(content) > MaxPageBytes:
-		return 0, errPageTooLarge
+		return nil, ErrSlow
+	case err == nil && options.Limit > 1 && len(content) > MaxPageBytes:
+		return nil, errPageTooLarge
 	}
-	_, _, err = Codecs.UniversalDeserializer().Decode(content, nil, into)
-	return len(content), err
+	return content, err
+}
+
+func (l *List) inTurn(work func()) {
+	if l.InTurn == nil {
+		work()
+		return
+	}
+	l.InTurn(work)
 }
 
 // fetch returns a page as it was sent. It reads little more than the maximum size.

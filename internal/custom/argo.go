@@ -56,7 +56,9 @@ func readArgoRollout(o *opened, parts *workload.Parts) {
 	}
 	r.Completed = isPromoted
 	r.Waits = len(status.PauseConditions) > 0
-	r.Aborted = status.Abort
+	if status.Abort {
+		r.Aborted = workload.Aborted
+	}
 	r.GaveUp = status.Abort || hasCondition(status.Conditions, "Progressing", "False")
 	r.CannotCreate = hasCondition(status.Conditions, "ReplicaFailure", "True")
 	if deadline := read[*int32](o.spec["progressDeadlineSeconds"]); deadline != nil {

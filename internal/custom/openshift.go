@@ -30,8 +30,9 @@ func readDeploymentConfig(o *opened, parts *workload.Parts) {
 		Conditions []condition `json:"conditions"`
 	}](o.Status)
 	// A rollout that has failed is rolled back at once; one that somebody has canceled has another reason.
-	parts.Rollout.Aborted = slices.ContainsFunc(status.Conditions, func(c condition) bool {
+	if slices.ContainsFunc(status.Conditions, func(c condition) bool {
 		return c.Type == "Progressing" && c.Status == "False" && c.Reason == "ProgressDeadlineExceeded"
-	})
-	parts.Rollout.GaveUp = parts.Rollout.Aborted
+	}) {
+		parts.Rollout.Aborted, parts.Rollout.GaveUp = workload.Aborted, true
+	}
 }

@@ -37,6 +37,8 @@ type Sight struct {
 	Pod, Container string
 	// HasRestarted means that the container runs for another time, so that its earlier logs may say why.
 	HasRestarted bool
+	// Since is when a container that hangs started, or a pod that lacks an image came to its node; zero if that is not known.
+	Since time.Time
 	Tally
 	// IsLeaving means that a pod terminates, within its grace period. Others may have to wait for that.
 	IsLeaving bool
@@ -74,8 +76,8 @@ const manyRestarts = 2
 // The reasons that the kubelet gives for containers that wait. See
 // https://kubernetes.io/docs/concepts/workloads/pods/pod-lifecycle/#container-state-waiting.
 var (
-	brokenReasons  = []string{"CrashLoopBackOff", configError, "CreateContainerError", "RunContainerError"}
-	blockedReasons = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"}
+	brokenReasons = []string{"CrashLoopBackOff", configError, "CreateContainerError", "RunContainerError"}
+	imageReasons  = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable"}
 )
 
 // Suspects reports whether the change brought content of the ConfigMap or Secret with this name in the pod's namespace. It is
@@ -118,6 +120,12 @@ func worstContainer(pod *corev1.Pod, suspects Suspects) Sight {
 			status := &statuses[i]
 			if condition, why := conditionOfContainer(status, suspects); condition > worst.Condition && (condition > Hanging || !IsReady(pod)) {
 				worst = Sight{Condition: condition, Reason: why, Pod: pod.Name, Container: status.Name, HasRestarted: status.RestartCount > 0 || status.LastTerminationState.Terminated != nil}
+				switch {
+				case condition == Hanging:
+					worst.Since = startOf(status)
+				case worst.LacksImage() && pod.Status.StartTime != nil:
+					worst.Since = pod.Status.StartTime.Time
+				}
 			}
 		}
 	}
@@ -137,7 +145,7 @@ func conditionOfContainer(status *corev1.ContainerStatus, suspects Suspects) (Co
 		return Broken, waiting.Reason
 	case status.RestartCount >= manyRestarts:
 		return Broken, "it restarts again and again"
-	case waiting != nil && slices.Contains(blockedReasons, waiting.Reason):
+	case waiting != nil && slices.Contains(imageReasons, waiting.Reason):
 		return Blocked, waiting.Reason
 	case status.Ready:
 		return Fine, ""
@@ -149,9 +157,28 @@ func conditionOfContainer(status *corev1.ContainerStatus, suspects Suspects) (Co
 	return Unstarted, "it has not started"
 }
 
+// startOf returns when a container last started, zero if that is not known.
+func startOf(status *corev1.ContainerStatus) time.Time {
+	switch {
+	case status.State.Running != nil:
+		return status.State.Running.StartedAt.Time
+	case status.State.Terminated != nil:
+		return status.State.Terminated.StartedAt.Time
+	case status.LastTerminationState.Terminated != nil:
+		return status.LastTerminationState.Terminated.StartedAt.Time
+	}
+	return time.Time{}
+}
+
 func hasStarted(status *corev1.ContainerStatus) bool {
 	return status.State.Running != nil || status.State.Terminated != nil || status.LastTerminationState.Terminated != nil || status.RestartCount > 0
 }
+
+// LacksImage reports whether an image cannot be pulled.
+func (s *Sight) LacksImage() bool { return slices.Contains(imageReasons, s.Reason) }
+
+// LacksConfig reports whether a container cannot be made from its spec, mostly because of a config or key that does not exist.
+func (s *Sight) LacksConfig() bool { return s.Condition == Broken && s.Reason == configError }
 
 // configError is the kubelet's reason if it cannot make a container from its spec, mostly because of a config or key that
 // does not exist.

@@ -1,4 +1,5 @@
-// Package podtemplate identifies pod templates: two have the same [Sum] if, and only if, the API calls them equal.
+// Package podtemplate identifies pod templates: two have the same [Sum] if, and only if, the API calls them equal. It also tells
+// which configs the pods of a template read, for a Deployment that runs another one than its own; see [RunsAnnotation].
 //
 // # Encoding
 //

@@ -48,10 +48,10 @@ func (e Encoded) SumWithoutAnnotations(names ...string) Sum {
 	return e.sumWith(&metadata)
 }
 
-// SumWithoutLabel returns the sum of the template without a label.
-func (e Encoded) SumWithoutLabel(name string) Sum {
+// SumWithout returns the sum of the template without a label and some annotations.
+func (e Encoded) SumWithout(label string, annotations ...string) Sum {
 	metadata := *e.metadata
-	metadata.Labels = without(metadata.Labels, name)
+	metadata.Labels, metadata.Annotations = without(metadata.Labels, label), without(metadata.Annotations, annotations...)
 	return e.sumWith(&metadata)
 }
 

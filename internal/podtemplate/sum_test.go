@@ -148,10 +148,14 @@ func TestASumWithoutALabelOrAnAnnotationEqualsThatOfATemplateWithoutIt(t *testin
 		sum  func(Encoded) Sum
 		bare func(*corev1.PodTemplateSpec)
 	}{
+		"a label and an annotation": {func(e Encoded) Sum { return e.SumWithout(hashLabel, "cause") }, func(t *corev1.PodTemplateSpec) {
+			delete(t.Labels, hashLabel)
+			delete(t.Annotations, "cause")
+		}},
 		"the last annotations":            {func(e Encoded) Sum { return e.SumWithoutAnnotations(timestamp, "cause") }, func(t *corev1.PodTemplateSpec) { t.Annotations = nil }},
 		"one annotation of several":       {func(e Encoded) Sum { return e.SumWithoutAnnotations("note", "cause") }, func(t *corev1.PodTemplateSpec) { delete(t.Annotations, "cause") }},
-		"one label of several":            {func(e Encoded) Sum { return e.SumWithoutLabel(hashLabel) }, func(t *corev1.PodTemplateSpec) { delete(t.Labels, hashLabel) }},
-		"a label of its name":             {func(e Encoded) Sum { return e.SumWithoutLabel(timestamp) }, func(*corev1.PodTemplateSpec) {}},
+		"one label of several":            {func(e Encoded) Sum { return e.SumWithout(hashLabel) }, func(t *corev1.PodTemplateSpec) { delete(t.Labels, hashLabel) }},
+		"a label of its name":             {func(e Encoded) Sum { return e.SumWithout(timestamp) }, func(*corev1.PodTemplateSpec) {}},
 		"an annotation that is not there": {func(e Encoded) Sum { return e.SumWithoutAnnotations("note") }, func(*corev1.PodTemplateSpec) {}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -21,6 +22,7 @@ func newResume(s *session) *cobra.Command {
 		Short: "End a halt of a config, although its content broke a workload",
 		Long: `End the halt of a config by its id: the other workloads restart for the content that has broken one.
 Resume only if you know that the content is right; otherwise revert it, which ends the halt, too.
+If the release of a Deployment has failed with the content, and fallen back, it is tried again.
 
 The id is in the Event RestartsHalted of the config. If you may read the ConfigMap of halts, the
 command checks that there is such a halt. Otherwise a note says that it cannot.`,
@@ -64,7 +66,33 @@ func (w *writer) resume(ctx context.Context, arguments []string) error {
 		return nil
 	}
 	w.done(o, "resumed", "Workloads that the halt "+id+" held back restart by the usual rules. Another failure halts again, with another id.")
+	for _, failed := range active[i].Failed {
+		if failed.Kind != names.Deployment {
+			continue
+		}
+		if err := w.tryAgain(ctx, failed, &active[i]); err != nil && !apierrors.IsNotFound(err) {
+			w.note(fmt.Sprintf("cannot see whether the release of %s has fallen back, or try it again: %v", failed, err))
+		}
+	}
 	return nil
+}
+
+// tryAgain tries the release of a Deployment again that failed with the content which is resumed, if the Deployment has fallen
+// back from that one, and not from a later one.
+func (w *writer) tryAgain(ctx context.Context, ref names.WorkloadRef, halt *gate.Halt) error {
+	present, err := w.cluster.Workload(ctx, ref)
+	if err != nil || !present.IsFallenBack() || !halt.FailedWith(ref, present.Bare.String()) {
+		return err
+	}
+	o, err := w.parseObject("deployment/"+ref.Name, ref.Namespace)
+	if err != nil {
+		return err
+	}
+	if o.meta, err = w.cluster.Meta(ctx, o.Target); err != nil {
+		return err
+	}
+	_, err = w.retryRelease(ctx, o)
+	return err
 }
 
 // haltsOf returns the halts, of the active ones only those of a config that no leader ends anyway.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
@@ -41,6 +42,36 @@ func TestOnlyAHaltOfTheConfigItselfIsResumed(t *testing.T) {
 			}
 			if test.halts == "" && strings.Contains(stdout, "Workloads that the halt") {
 				t.Errorf("it promises what is not known: %s", stdout)
+			}
+		})
+	}
+}
+
+func TestWhatIsResumedTriesTheReleaseAgainThatFailedWithIt(t *testing.T) {
+	both := conditionThat("Progressing", "False", failedRelease) + "," + conditionThat("FallenBack", "True", failedRelease)
+	for name, test := range map[string]struct {
+		deployment, denied, want string
+		writes                   int
+	}{
+		"fallen back":  {fallenBack("", both), "", "deployment/web annotated, to be tried again as web-5d4c8bb5f9/3", 2},
+		"rolled out":   {fallenBack("", ""), "", "", 1},
+		"a later one":  {strings.Replace(fallenBack("", both), `"name":"main"`, `"name":"other"`, 1), "", "", 1},
+		"gone":         {"", "", "", 1},
+		"not readable": {fallenBack("", both), webPath, "note: cannot see whether the release of deployment/shop/web has fallen back, or try it again: ", 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			_, bare := record.Fingerprints(&corev1.PodTemplateSpec{Spec: corev1.PodSpec{Containers: []corev1.Container{
+				{Name: "main", EnvFrom: []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "settings"}}}}},
+			}}})
+			halt := strings.Replace(haltOf("configmap/shop/settings"), `\"since\"`, fmt.Sprintf(`\"templates\":[\"%s\"],\"since\"`, record.BareFingerprint(bare[:3])), 1)
+			s.objects[settingPath], s.objects[haltsPath], s.objects[webPath], s.denied = settings, halt, test.deployment, test.denied
+			if test.deployment == "" {
+				delete(s.objects, webPath)
+			}
+			code, stdout, stderr := s.run(t.Context(), "resume", "configmap/settings", "k3v7x2ab")
+			if code != 0 || !strings.Contains(stdout+stderr, test.want) || len(s.writes) != test.writes || strings.Contains(stdout, "tried again") != (test.writes > 1) {
+				t.Errorf("%d, %s%s, wrote %v", code, stdout, stderr, s.writes)
 			}
 		})
 	}

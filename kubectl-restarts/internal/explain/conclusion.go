@@ -131,6 +131,9 @@ func (in *Input) atRest() string {
 	case w.LacksPods():
 		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s. What helps: %s.", name, in.reservation(), in.pods(), status.LookAtPods)
 	}
+	if w.IsFallenBack() {
+		name += " runs an earlier release, because the present one has failed, and"
+	}
 	return fmt.Sprintf("%s is up to date%s%s.", name, in.reservation(), in.wouldHold())
 }
 

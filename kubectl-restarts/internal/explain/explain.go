@@ -86,6 +86,7 @@ type Report struct {
 	Enabled    bool          `json:"enabled"`
 	EnabledBy  string        `json:"enabledBy,omitempty"`
 	Pods       string        `json:"pods"`
+	FallenBack string        `json:"fallenBack,omitempty"`
 	Last       *Restart      `json:"lastRestart,omitempty"`
 	Record     string        `json:"record"`
 	Method     string        `json:"method,omitempty"`
@@ -114,7 +115,7 @@ type Restart struct {
 func Explain(in *Input) Report {
 	w := &in.Workload
 	r := Report{
-		Gaps: slices.Concat(in.Gaps, in.Halts.Gaps()), Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
+		Gaps: slices.Concat(in.Gaps, in.Halts.Gaps()), Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), FallenBack: w.FellBack, Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
 		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Problems: in.problems(), Configs: in.configs(), Events: in.Events,
 		OnlyLeader: OnlyLeader, now: in.Now,
 	}
@@ -161,11 +162,17 @@ func (in *Input) pods() string {
 	if !r.Observed {
 		return fmt.Sprintf("%d wanted; the status is not up to date", r.Wanted)
 	}
+	if in.Workload.IsFallenBack() {
+		return fmt.Sprintf("%d wanted, %d of an earlier release, %d of the one that has failed, %d available", r.Wanted, r.Updated, r.Outdated, r.Available)
+	}
 	return fmt.Sprintf("%d wanted, %d of the present template, %d of earlier ones, %d available", r.Wanted, r.Updated, r.Outdated, r.Available)
 }
 
 func (in *Input) record() string {
-	record := &in.Workload.Record
+	record, about := &in.Workload.Record, "the present pod template"
+	if in.Workload.IsFallenBack() {
+		about = "the pods of an earlier release"
+	}
 	switch {
 	case record.Problem != "":
 		return "cannot be read; the controller replaces it"
@@ -178,9 +185,9 @@ func (in *Input) record() string {
 	case !record.Trusted:
 		return "not trusted: not made by the controller, or for another pod template; the start times of the pods decide"
 	case !record.Contradicted.IsZero():
-		return fmt.Sprintf("made at %s for the present pod template; contradicted since %s", record.Written.UTC().Format(time.RFC3339), record.Contradicted.UTC().Format(time.RFC3339))
+		return fmt.Sprintf("made at %s for %s; contradicted since %s", record.Written.UTC().Format(time.RFC3339), about, record.Contradicted.UTC().Format(time.RFC3339))
 	}
-	return fmt.Sprintf("made at %s for the present pod template", record.Written.UTC().Format(time.RFC3339))
+	return fmt.Sprintf("made at %s for %s", record.Written.UTC().Format(time.RFC3339), about)
 }
 
 // SortEvents sorts events, the latest first.

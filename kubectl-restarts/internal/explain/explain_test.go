@@ -159,6 +159,26 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 	}
 }
 
+func TestAWorkloadThatHasFallenBackSaysWhatRunsAndHowToGoOn(t *testing.T) {
+	report := explain.Explain(input(func(in *explain.Input) {
+		in.Workload.Rollout.Aborted = workload.Aborted
+		in.Workload.FellBack = "The release of ReplicaSet \"web-2\" has failed."
+	}))
+	var out bytes.Buffer
+	if err := report.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"deployment/web in shop runs an earlier release, because the present one has failed, and is up to date",
+		"Pods:         3 wanted, 3 of an earlier release, 0 of the one that has failed, 3 available\n",
+		"Fallen back:  The release of ReplicaSet \"web-2\" has failed.\n", "for the pods of an earlier release\n", "Method:       by eviction",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
 func TestAWorkloadThatLacksAConfigIsSaidToLackItWhateverElseIsTheCase(t *testing.T) {
 	const gone = "configmap/gone does not exist: no new pod can start; create the config or key that is missing, or make the reference optional."
 	for name, test := range map[string]struct {

@@ -32,6 +32,9 @@ func (r *Report) Print(w io.Writer) error {
 	}
 	line("Enabled", r.enabled())
 	line("Pods", r.Pods)
+	if r.FallenBack != "" {
+		line("Fallen back", r.FallenBack)
+	}
 	if r.Last == nil {
 		line("Last restart", "none by the controller")
 	} else {

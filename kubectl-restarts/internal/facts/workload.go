@@ -38,6 +38,8 @@ type Workload struct {
 	// person means to enable the workload.
 	Mistakes string
 	Mistyped string
+	// FellBack says why it runs an earlier release, if it does, and how to go on, in the words of the deployment engine.
+	FellBack string
 	// HeldBy is the field manager that has set its hold, empty if that is not known.
 	HeldBy string
 }

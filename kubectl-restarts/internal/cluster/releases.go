@@ -1,0 +1,44 @@
+package cluster
+
+import (
+	"context"
+	"regexp"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+)
+
+// retryIn finds what to set the annotation to in the message of the deployment engine, which ends with it. Before that, it has words
+// of others.
+var retryIn = regexp.MustCompile(`\b` + regexp.QuoteMeta(annotation.RetryAnnotation) + ` to (\S+/[0-9]+)\.$`)
+
+// FailedRelease is a release that has failed, so that its Deployment has fallen back.
+type FailedRelease struct {
+	// Next is which attempt comes next if a person asks for it, as the annotation [annotation.RetryAnnotation] names it.
+	Next     string
+	IsPaused bool
+}
+
+// FailedRelease returns the failed release of a Deployment, the zero value if it has not fallen back.
+func (c *Cluster) FailedRelease(ctx context.Context, namespace, name string) (FailedRelease, error) {
+	client, path := c.endpointOf("deployments")
+	var d appsv1.Deployment
+	if err := client.Get().Namespace(namespace).Resource(path).Name(name).Do(ctx).Into(&d); err != nil {
+		return FailedRelease{}, err
+	}
+	message, hasFallenBack := "", false
+	for i := range d.Status.Conditions {
+		switch condition := &d.Status.Conditions[i]; condition.Type {
+		case appsv1.DeploymentProgressing:
+			message = condition.Message
+		case "FallenBack":
+			hasFallenBack = true
+		}
+	}
+	found := retryIn.FindStringSubmatch(message)
+	if !hasFallenBack || found == nil {
+		return FailedRelease{}, nil
+	}
+	return FailedRelease{found[1], d.Spec.Paused}, nil
+}

@@ -1,0 +1,62 @@
+package command
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+)
+
+func newRetry(s *session) *cobra.Command {
+	w := &writer{session: s}
+	command := &cobra.Command{
+		Use:   "retry deployment/NAME",
+		Short: "Try a release again that has failed and fallen back",
+		Long: `Let the deployment engine try a release again that has failed, so that the Deployment runs an earlier one
+(see the annotation on-failure). If it fails once more, the Deployment falls back once more.`,
+		Example: "  kubectl restarts retry deployment/web",
+		Args:    cobra.ExactArgs(1),
+		RunE:    func(c *cobra.Command, a []string) error { return w.retry(c.Context(), a[0]) },
+
+		ValidArgsFunction: s.completeWorkloads,
+	}
+	w.dryRun.add(command)
+	return command
+}
+
+func (w *writer) retry(ctx context.Context, argument string) error {
+	o, err := w.find(ctx, argument)
+	if err != nil {
+		return err
+	}
+	if o.kind != names.Deployment {
+		return errors.New("this works for Deployments only; use deployment/NAME")
+	}
+	isRetried, err := w.retryRelease(ctx, o)
+	if err == nil && !isRetried {
+		err = fmt.Errorf("%s does not say that a release has failed and fallen back, so there is nothing to try again", o.name)
+	}
+	return err
+}
+
+// retryRelease asks for another attempt at the release of a Deployment, if one has failed and fallen back. It reports whether it did.
+func (w *writer) retryRelease(ctx context.Context, o *object) (isRetried bool, err error) {
+	failed, err := w.cluster.FailedRelease(ctx, o.Namespace, o.Target.Name)
+	if err != nil || failed.Next == "" {
+		return false, err
+	}
+	if err := w.write(ctx, o, annotation.RetryAnnotation, &failed.Next, false); err != nil {
+		return false, err
+	}
+	o.notEnabled = "" // that is about restarts for configs
+	next := "The deployment engine rolls it out again. See how that goes with: kubectl rollout status -n " + o.Namespace + " " + o.name
+	if failed.IsPaused {
+		next = "It is paused, so nothing is rolled out before it is resumed."
+	}
+	w.done(o, "annotated, to be tried again as "+failed.Next, next)
+	return true, nil
+}
