@@ -7,6 +7,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
 // retryIn finds what to set the annotation to in the message of the deployment engine, which ends with it. Before that, it has words
@@ -27,17 +28,8 @@ func (c *Cluster) FailedRelease(ctx context.Context, namespace, name string) (Fa
 	if err := client.Get().Namespace(namespace).Resource(path).Name(name).Do(ctx).Into(&d); err != nil {
 		return FailedRelease{}, err
 	}
-	message, hasFallenBack := "", false
-	for i := range d.Status.Conditions {
-		switch condition := &d.Status.Conditions[i]; condition.Type {
-		case appsv1.DeploymentProgressing:
-			message = condition.Message
-		case "FallenBack":
-			hasFallenBack = true
-		}
-	}
-	found := retryIn.FindStringSubmatch(message)
-	if !hasFallenBack || found == nil {
+	found := retryIn.FindStringSubmatch(workload.PartsOfDeployment(&d).FellBack)
+	if found == nil {
 		return FailedRelease{}, nil
 	}
 	return FailedRelease{found[1], d.Spec.Paused}, nil

@@ -8,6 +8,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/custom"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -36,6 +37,23 @@ func (s *session) parseWorkload(arguments []string, namespace string) (names.Wor
 		return names.WorkloadRef{}, fmt.Errorf("%.40q is not a type of workload; use deployment/NAME, statefulset/NAME or daemonset/NAME, or RESOURCE.GROUP/NAME of a kind that --workload names", kind)
 	}
 	return names.WorkloadRef{Kind: known, Namespace: namespace, Name: name}, nil
+}
+
+// workloadToShow reads the name of a workload from such arguments, checks how to print the answer, and connects to the cluster
+// that the flags name.
+func (s *session) workloadToShow(arguments []string, output *outputFlags) (ref names.WorkloadRef, from *cluster.Cluster, err error) {
+	if err := output.validate(); err != nil {
+		return names.WorkloadRef{}, nil, err
+	}
+	namespace, _, err := s.namespace()
+	if err != nil {
+		return names.WorkloadRef{}, nil, err
+	}
+	if ref, err = s.parseWorkload(arguments, namespace); err != nil {
+		return names.WorkloadRef{}, nil, err
+	}
+	from, err = s.connect()
+	return ref, from, err
 }
 
 // parseConfig reads the name of a config from arguments of the form TYPE/NAME or TYPE NAME.

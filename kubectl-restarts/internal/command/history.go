@@ -37,18 +37,7 @@ func newHistory(s *session) *cobra.Command {
 }
 
 func (s *session) history(ctx context.Context, arguments []string, output *outputFlags) error {
-	if err := output.validate(); err != nil {
-		return err
-	}
-	namespace, _, err := s.namespace()
-	if err != nil {
-		return err
-	}
-	ref, err := s.parseWorkload(arguments, namespace)
-	if err != nil {
-		return err
-	}
-	from, err := s.connect()
+	ref, from, err := s.workloadToShow(arguments, output)
 	if err != nil {
 		return err
 	}

@@ -9,7 +9,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -34,13 +33,10 @@ type Revision struct {
 	Number int64     `json:"revision"`
 	Made   time.Time `json:"made"`
 	Pods   *int32    `json:"pods,omitempty"`
-	// Manager is the field manager that made it, empty if that is not known.
-	Manager string `json:"manager,omitempty"`
-	// Changes are what it changed, or Restart what it restarted the pods for. Compared means that they follow from the revision
-	// before that is left, of which there may have been others.
-	Changes  []string `json:"changes,omitempty"`
-	Restart  string   `json:"restart,omitempty"`
-	Compared bool     `json:"compared,omitempty"`
+	// Origin is what made it, without the name of its ReplicaSet. Compared means that it follows from the revision before that is
+	// left, of which there may have been others.
+	origin.Origin
+	Compared bool `json:"compared,omitempty"`
 	// Ended is completed or failed, and Why why it failed; empty if nobody has noted that.
 	Ended string `json:"ended,omitempty"`
 	Why   string `json:"why,omitempty"`
@@ -60,7 +56,8 @@ func Of(sources []Source) []Revision {
 		if !isNoted && i > 0 {
 			made, r.Compared = origin.Of(sources[i-1].Template, s.Template, nil), true
 		}
-		r.Manager, r.Changes, r.Restart = made.Manager, made.Changes, made.Restart
+		made.Of = ""
+		r.Origin = made
 		r.Ended, r.Why = endOf(s.Meta)
 		revisions[i] = r
 	}
@@ -89,7 +86,7 @@ func Print(w io.Writer, revisions []Revision, options printers.PrintOptions, now
 			pods = strconv.Itoa(int(*r.Pods))
 		}
 		cells := []any{r.Number, facts.Age(now.Sub(r.Made))}
-		for _, cell := range []string{pods, r.Manager, r.what(), text.Join(": ", r.Ended, r.Why)} {
+		for _, cell := range []string{pods, r.Manager, r.String(), text.Join(": ", r.Ended, r.Why)} {
 			cells = append(cells, cmp.Or(text.Safe(cell), "-"))
 		}
 		table.Rows = append(table.Rows, metav1.TableRow{Cells: cells})
@@ -98,12 +95,4 @@ func Print(w io.Writer, revisions []Revision, options printers.PrintOptions, now
 		return fmt.Errorf("print the table: %w", err)
 	}
 	return nil
-}
-
-// what says what a revision was for.
-func (r *Revision) what() string {
-	if r.Restart != "" {
-		return "restart: " + r.Restart
-	}
-	return strings.Join(r.Changes, ", ")
 }
