@@ -89,9 +89,8 @@ func PartsOfDeployment(d *appsv1.Deployment) Parts {
 	if d.Spec.Paused {
 		parts.Hold = Paused
 	}
-	if aborted := parts.Rollout.Aborted; aborted != NotAborted {
-		all := parts.Rollout.OfEarlierTemplate()
-		all.Aborted, parts.AllPods = aborted, &all
+	if parts.Rollout.Aborted != NotAborted {
+		parts.AllPods = new(parts.Rollout.OfEarlierTemplate())
 		condition := fallenBack(d)
 		parts.FallenBack, parts.FellBack, parts.Reads = "fallen back since "+condition.LastTransitionTime.UTC().Format(time.RFC3339), condition.Message, readsOf(d)
 	}

@@ -91,7 +91,7 @@ func (o *Object) LacksPods() bool {
 // OfEarlierTemplate returns the rollout as if the earlier template were the present one: its controller has gone back to that.
 func (r Rollout) OfEarlierTemplate() Rollout {
 	r.Updated, r.Outdated = max(r.Outdated, 0), r.Updated
-	r.Waits, r.GaveUp, r.Aborted = false, false, NotAborted
+	r.Waits, r.GaveUp = false, false
 	return r
 }
 

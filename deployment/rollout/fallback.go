@@ -478,14 +478,11 @@ func (p *plan) noteStillFailed() {
 		"The pod template is that of a release that has failed, apart from restarts, so nothing is rolled out and no pod restarts. "+p.fallBackMessage())
 }
 
-// noteUnkept reports at the beginning of a rollout, or the end of a fall-back, that the Deployment asks in vain to fall back, or
-// that the rollout only restarts a release that has failed.
+// noteUnkept reports at the beginning of a rollout, or the end of a fall-back, that the Deployment asks in vain to fall back.
 func (p *plan) noteUnkept() {
 	asked, found := p.d.Annotations[onFailureAnnotation]
 	why := ""
 	switch {
-	case p.isFallenBack():
-		p.noteStillFailed()
 	case !found || p.release != nil:
 	case asked != fallBack:
 		why = fmt.Sprintf("its value is not %s", fallBack)

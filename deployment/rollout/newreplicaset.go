@@ -59,6 +59,9 @@ func (p *plan) orderNew(name, hash string) {
 		p.newRS.size = p.strategy.sizeOfTarget(p)
 	}
 	p.noteReplacement()
+	if p.isFallenBack() {
+		p.noteStillFailed()
+	}
 	p.noteUnkept()
 	p.create = []Action{CreateReplicaSet{Name: name, Hash: hash, Replicas: p.newRS.size, Annotations: annotations}}
 	if p.d.ProgressDeadline != nil {
