@@ -15,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/controller/delivery"
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
@@ -36,7 +37,7 @@ func statusOfMany(t testing.TB, count int) http.Handler {
 		c.deliveries.History.Begin(objecttest.DeploymentNamed(name), "id", strings.Repeat("x", follow.LongestWhy), time.Now())
 		ref, since := objecttest.DeploymentNamed(name), time.Now().Add(-time.Duration(i)*time.Second) // the worst order
 		c.restarter.Backlogs.PutOff(ref, decision.Causes, gate.Answer{Reason: gate.Reasons[i%len(gate.Reasons)], Text: "an incident"}, since)
-		restart := &tracker.RollingRestart{Began: since, Decision: decision, HasFailed: i%2 == 0}
+		restart := &tracker.RollingRestart{Restart: &delivery.Restart{}, Began: since, Decision: decision, HasFailed: i%2 == 0}
 		c.deliveries.Table.Update(ref, func(row *tracker.Row) { row.Rolling = restart })
 		c.gate.Ask(&gate.Request{Workload: ref, Standing: gate.Well, Causes: []gate.Cause{{
 			Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: fmt.Sprintf("c-%05d", i)}, Moments: []names.Sequence{1}, IsGradual: true,

@@ -20,6 +20,7 @@ var (
 	inProgress = digest.Of("in progress")
 	exceeded   = digest.Of("exceeded")
 	notBegun   = digest.Of("not begun")
+	atStep     = digest.Of("at step")
 )
 
 // Other groups. The groups of Deployments by namespace also exist for all namespaces together,
@@ -69,6 +70,8 @@ func groupsOfDeployment(d *rollout.Deployment) []digest.Digest {
 		groups = append(groups, exceeded)
 	case d.IsHeldUp(rollout.ReasonCreateFailed):
 		groups = append(groups, notBegun)
+	case d.WaitsAtStep():
+		groups = append(groups, atStep)
 	}
 	demanded := demandedLabels(d)
 	if len(demanded) == 0 {

@@ -92,6 +92,7 @@ var (
 	inProgressDesc = series.Desc(namespace, "rollouts_in_progress", "The number of Deployments whose rollout is not complete or whose pods are not all available, except paused ones.")
 	exceededDesc   = series.Desc(namespace, "rollouts_deadline_exceeded", "The number of Deployments whose rollout has exceeded its progress deadline.")
 	notBegunDesc   = series.Desc(namespace, "rollouts_not_begun", "The number of Deployments whose new ReplicaSet cannot be created, so no progress deadline applies.")
+	atStepDesc     = series.Desc(namespace, "rollouts_at_step", "The number of Deployments whose rollout waits at a step.")
 	drivingDesc    = series.Desc(namespace, "driving", "Whether the engine drives Deployments (1), or not: it stands by, does not lead, or makes sure that no other controller drives them (0).")
 	restingDesc    = series.Desc(namespace, "resting_namespaces", "The number of namespaces in which the engine rests because another field manager wrote the status of a Deployment.")
 	queueDepthDesc = series.Desc(namespace, "queue_depth", "The number of Deployments that wait for a worker.")
@@ -105,7 +106,7 @@ func (e *Engine) Describe(descs chan<- *prometheus.Desc) {
 	for _, collector := range e.metrics.collectors() {
 		collector.Describe(descs)
 	}
-	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, notBegunDesc, drivingDesc, restingDesc, queueDepthDesc, slowDesc, leftAloneDesc, watchUpDesc} {
+	for _, desc := range []*prometheus.Desc{inProgressDesc, exceededDesc, notBegunDesc, atStepDesc, drivingDesc, restingDesc, queueDepthDesc, slowDesc, leftAloneDesc, watchUpDesc} {
 		descs <- desc
 	}
 }
@@ -119,6 +120,7 @@ func (e *Engine) Collect(samples chan<- prometheus.Metric) {
 	gauge(inProgressDesc, float64(e.caches.deployments.count(inProgress)))
 	gauge(exceededDesc, float64(e.caches.deployments.count(exceeded)))
 	gauge(notBegunDesc, float64(e.caches.deployments.count(notBegun)))
+	gauge(atStepDesc, float64(e.caches.deployments.count(atStep)))
 	gauge(drivingDesc, series.Bool(e.driving.Load()))
 	gauge(restingDesc, float64(e.resting.count()))
 	gauge(queueDepthDesc, float64(e.queue.Len()))

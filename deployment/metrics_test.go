@@ -47,7 +47,7 @@ func TestTheMetricsFollowNamingConventions(t *testing.T) {
 		names = append(names, strings.TrimPrefix(family.GetName(), "deployment_engine_"))
 	}
 	expect(t, "names", []string{
-		"actions_total", "driving", "fallbacks_total", "false_alarms_total", "objects_left_alone", "panics_total", "queue_depth", "queue_latency_seconds", "resting_namespaces", "rival_writes_total", "rollouts_deadline_exceeded", "rollouts_in_progress", "rollouts_not_begun", "slow_requests",
+		"actions_total", "driving", "fallbacks_total", "false_alarms_total", "objects_left_alone", "panics_total", "queue_depth", "queue_latency_seconds", "resting_namespaces", "rival_writes_total", "rollouts_at_step", "rollouts_deadline_exceeded", "rollouts_in_progress", "rollouts_not_begun", "slow_requests",
 		"sync_duration_seconds", "syncs_total", "watch_up",
 	}, names) // write_errors_total comes with the first one
 }

@@ -31,7 +31,7 @@ var update = flag.Bool("update", false, "write what the rollout scripts print in
 //
 //	deployment KEY=VALUE…   create or change the Deployment: replicas, image, surge, unavailable,
 //	                        strategy, paused, deadline, history, rollback, minready, on-failure,
-//	                        retry, restart
+//	                        retry, pod-replacement-policy, steps, step-soak, steps-for, promote, abort, restart
 //	sync                    plan once and carry that out
 //	cut N                   plan once, and the engine is killed after N actions; another one starts
 //	run                     continue until there is nothing to do; all pods become available, in one
@@ -223,7 +223,7 @@ func apply(d *appsv1.Deployment, key, value string) {
 		d.Spec.MinReadySeconds = number(value)
 	case "rollback":
 		d.Annotations[rollout.RollbackAnnotation] = value
-	case "on-failure", "retry":
+	case "pod-replacement-policy", "on-failure", "retry", "steps", "step-soak", "steps-for", "promote", "abort":
 		key = "com.xing.deployment-restart." + key
 		if d.Annotations[key] = value; value == "" {
 			delete(d.Annotations, key)

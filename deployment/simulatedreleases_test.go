@@ -115,13 +115,7 @@ func (w *world) meddleWithReleases() {
 	sets := w.replicaSets()
 	switch w.random.IntN(9) {
 	case 0:
-		w.stamps++
-		w.countRollout(true)
-		w.changeDeployment("restart", func(d *appsv1.Deployment) {
-			d.Spec.Template = *d.Spec.Template.DeepCopy()
-			d.Spec.Template.Annotations = map[string]string{restartedAt: fmt.Sprint(w.stamps)}
-		})
-		w.begun = shortOf(&w.deployment().Spec.Template)
+		w.restart()
 	case 1, 2, 3:
 		w.askAgain()
 	case 4:
@@ -146,6 +140,17 @@ func (w *world) meddleWithReleases() {
 	}
 }
 
+// restart is kubectl rollout restart.
+func (w *world) restart() {
+	w.stamps++
+	w.countRollout(true)
+	w.changeDeployment("restart", func(d *appsv1.Deployment) {
+		d.Spec.Template = *d.Spec.Template.DeepCopy()
+		d.Spec.Template.Annotations = map[string]string{restartedAt: fmt.Sprint(w.stamps)}
+	})
+	w.begun = shortOf(&w.deployment().Spec.Template)
+}
+
 // annotate sets an annotation of the Deployment, or removes it.
 func (w *world) annotate(key, value string) {
 	w.changeDeployment(fmt.Sprintf("%s=%s", key, value), func(d *appsv1.Deployment) {
@@ -158,7 +163,7 @@ func (w *world) annotate(key, value string) {
 // isFallenBack reports whether by the notes, a release has failed, and another one runs.
 func (w *world) isFallenBack() bool {
 	d := w.deployment()
-	return w.asks && d != nil && hasFailed(w.notesOf(w.replicaSets()), imageOf(&d.Spec.Template))
+	return w.asks && d != nil && wishOf(d).hasFailed(w.notesOf(w.replicaSets()))
 }
 
 // longest is how many things may happen at most until users do something. Most of a release happens when all wait for its end.
@@ -240,11 +245,13 @@ type note struct {
 	UID            types.UID
 	Ended, Cause   string
 	Order, Attempt int64
+	Step, Promoted string
 }
 
 func (w *world) noteOn(name string, uid types.UID, text string) note {
 	n := note{name: name, image: w.images[uid], of: uid}
-	if json.Unmarshal([]byte(text), &n) != nil || n.UID != uid || n.Order < 0 {
+	isStep := func() bool { return n.Step == "" || n.Step == noStep || allows(n.Step, 1) > 0 }
+	if json.Unmarshal([]byte(text), &n) != nil || n.UID != uid || n.Order < 0 || !isStep() {
 		return note{name: name, image: w.images[uid], of: uid}
 	}
 	return n
@@ -257,16 +264,33 @@ func (w *world) notesOf(sets []*appsv1.ReplicaSet) (notes []note) {
 	return notes
 }
 
-// knownNotes are those that the engine knows, after what it has written in this step.
+// knownNotes are those that the engine knows or assumes, after what it has written in this step.
 func (w *world) knownNotes() (notes []note) {
 	for _, rs := range w.seen {
 		text, isWritten := w.writtenNotes[rs.UID]
 		if !isWritten {
 			text = rs.Annotations[outcomeAnnotation]
 		}
-		notes = append(notes, w.noteOn(rs.Name, rs.UID, text))
+		n := w.noteOn(rs.Name, rs.UID, text)
+		if !isWritten && w.assumed != nil && w.assumed.of == rs.UID {
+			n = *w.assumed
+		}
+		notes = append(notes, n)
 	}
 	return notes
+}
+
+// isLatest reports whether a note is later than all that the present step was planned on, and differs from those of the step.
+func (w *world) isLatest(is *note) bool {
+	for _, rs := range w.seen {
+		if n := w.noteOn(rs.Name, rs.UID, rs.Annotations[outcomeAnnotation]); n.UID != "" && n.Order >= is.Order {
+			return false
+		}
+		if n := w.noteOn(rs.Name, rs.UID, w.writtenNotes[rs.UID]); n.UID != "" && n.Order == is.Order {
+			return false
+		}
+	}
+	return true
 }
 
 func latest(notes []note, is func(note) bool) (last *note) {
@@ -280,26 +304,6 @@ func latest(notes []note, is func(note) bool) (last *note) {
 
 func lastCompleted(notes []note) *note {
 	return latest(notes, func(n note) bool { return n.Ended == "completed" })
-}
-
-// hasFailed reports whether by the notes, the release of an image has failed, and another one completed before.
-func hasFailed(notes []note, image string) bool {
-	back, end := lastCompleted(notes), latest(notes, func(n note) bool { return n.image == image })
-	return back != nil && back.image != image && end != nil && end.Ended == "failed" && end.Order > back.Order
-}
-
-// fallsBack reports whether a Deployment asks to fall back, and can.
-func fallsBack(annotations map[string]string, hasDeadline bool) bool {
-	return annotations[onFailureAnnotation] == "fall-back" && hasDeadline
-}
-
-// plannedImage is the image of the Deployment that the present step was planned on.
-func (w *world) plannedImage() string {
-	template := corev1.PodTemplateSpec{}
-	if err := template.Unmarshal([]byte(w.planned.Template)); err != nil {
-		panic(err)
-	}
-	return imageOf(&template)
 }
 
 // checkTemplate checks that the engine writes to a Deployment's specification only if a rollback is asked for.
@@ -325,9 +329,8 @@ func (w *world) readStatus() {
 
 // checkRelease looks at each write to a ReplicaSet for what must never happen to a release.
 func (w *world) checkRelease(before, after *appsv1.ReplicaSet) {
-	d, notes := w.planned, w.knownNotes()
-	asks := fallsBack(d.Annotations, d.ProgressDeadline != nil)
-	image := w.plannedImage()
+	d, notes, wish := w.planned, w.knownNotes(), w.wished
+	asks, image := w.remembers, wish.image
 	switch {
 	case after == nil:
 		if back := lastCompleted(notes); asks && back != nil && back.of == before.UID {
@@ -339,9 +342,10 @@ func (w *world) checkRelease(before, after *appsv1.ReplicaSet) {
 		if text := after.Annotations[outcomeAnnotation]; text != "" {
 			w.fault("%s is created with the outcome %s", after.Name, text)
 		}
-		if asks && *after.Spec.Replicas > 0 && hasFailed(notes, image) {
+		if *after.Spec.Replicas > 0 && wish.hasFailed(notes) {
 			w.fault("%s has failed, and gets %d", image, *after.Spec.Replicas)
 		}
+		w.checkSizeAtStep(after, 0, int64(*after.Spec.Replicas))
 		return
 	case before.Annotations[outcomeAnnotation] != after.Annotations[outcomeAnnotation]:
 		w.checkNote(asks, notes, before, after)
@@ -350,12 +354,16 @@ func (w *world) checkRelease(before, after *appsv1.ReplicaSet) {
 		w.readScaling()
 	}
 	was, is := *before.Spec.Replicas, *after.Spec.Replicas
+	w.checkSizeAtStep(after, int64(was), int64(is))
 	if !asks || w.isScaling || was == is {
 		return
 	}
-	present, back, failed := d.NewReplicaSet(w.seen), lastCompleted(notes), hasFailed(notes, image)
+	present, back, failed := d.NewReplicaSet(w.seen), lastCompleted(notes), wish.hasFailed(notes)
 	isPresent := present != nil && present.UID == after.UID
+	p := w.knownPosition()
 	switch {
+	case p.isLimited() && after.UID == p.last.of && int64(is) <= max(int64(was), p.replicas-p.most): // it has the pods that the new one may not have
+	case p.isLimited() && isPresent && int64(is) >= p.most:
 	case is > was && failed && w.images[after.UID] == image:
 		w.fault("%s has failed, and %s gets %d", image, after.Name, is)
 	case is > was && !isPresent && !failed:
@@ -374,23 +382,26 @@ func (w *world) checkNote(asks bool, notes []note, before, after *appsv1.Replica
 	back, image := lastCompleted(notes), w.images[after.UID]
 	isRelease := back != nil && back.image != image
 	switch {
-	case text == "" && asks:
+	case text == "" && asks && !w.isUnsure:
 		w.fault("the note on %s is lost: %s", after.Name, before.Annotations[outcomeAnnotation])
 	case text == "":
 	case !asks:
-		w.fault("nobody asks to fall back, and %s gets the note %s", after.Name, text)
-	case slices.ContainsFunc(notes, func(n note) bool { return n.Order >= is.Order }):
+		w.fault("nobody asks for notes, and %s gets %s", after.Name, text)
+	case !w.isLatest(&is):
 		w.fault("the note on %s is not the last: %s", after.Name, text)
 	case is.Ended == "completed":
 		w.completions++
 		if most := w.most[after.UID]; !w.isNamed[after.Name] && (most < w.planned.Replicas || most == 0) {
 			w.fault("%s is noted as complete, and of %d pods, no more than %d were ready at once", after.Name, w.planned.Replicas, most)
 		}
-		if isRelease && !w.isNamed[after.Name] && (w.isBad(image) || w.listed[after.UID] < w.planned.Replicas) {
+		isBad := w.isBad(image) && w.wished.fallsBack()
+		if isRelease && !w.isNamed[after.Name] && (isBad || w.listed[after.UID] < w.planned.Replicas) {
 			w.fault("%s (%s) is noted as complete, and of %d pods, %d were ready at the last look", after.Name, image, w.planned.Replicas, w.listed[after.UID])
 		}
 	case is.Ended == "failed":
 		w.checkFailure(notes, isRelease, &is, after)
+	case is.Step != "":
+		w.checkStep(&is)
 	case is.Attempt <= was.Attempt || !w.asksFor(notes, image, is.Attempt):
 		w.fault("%s gets the note %s, and the annotation asks for %q", after.Name, text, w.planned.Annotations[retryAnnotation])
 	default:
@@ -405,24 +416,26 @@ func (w *world) asksFor(notes []note, image string, attempt int64) bool {
 	})
 }
 
-// isTriedAgain reports whether the user asks for another attempt at the release of an image than the last.
-func (w *world) isTriedAgain(notes []note, image string) bool {
-	_, asked, _ := strings.Cut(w.planned.Annotations[retryAnnotation], "/")
-	attempt, err := strconv.ParseInt(asked, 10, 64)
-	end := latest(notes, func(n note) bool { return n.image == image })
-	return err == nil && end != nil && attempt > end.Attempt && w.asksFor(notes, image, attempt)
-}
-
 // checkFailure checks that a release has failed for the reason that the engine notes.
 func (w *world) checkFailure(notes []note, isRelease bool, n *note, rs *appsv1.ReplicaSet) {
-	if !isRelease {
+	switch {
+	case isRelease:
+	case w.isUnsure:
+		return
+	default:
 		w.fault("%s is noted as failed, which is a restart or a first rollout", n.name)
 		return
 	}
-	if hasFailed(notes, n.image) {
+	if w.wished.hasFailed(notes) {
 		return // it restarts what has failed
 	}
 	w.fallBacks++
+	if n.Cause == "aborted" {
+		if w.aborts++; w.isCalm && !w.knownPosition().isAborted() {
+			w.fault("%s has failed since it was aborted, and nobody has", n.name)
+		}
+		return
+	}
 	excused := !w.isCalm && n.Cause == "not_ready" && w.lost[rs.UID]
 	if want := badImages[n.image]; (want == "" || n.Cause != want) && !excused {
 		w.fault("%s has failed by %q, and its image is %s", n.name, n.Cause, n.image)
@@ -435,10 +448,10 @@ func (w *world) checkFailure(notes []note, isRelease bool, n *note, rs *appsv1.R
 
 // checkReleaseSettled looks at the end of a rollout, and returns whether it is fallen back.
 func (w *world) checkReleaseSettled(d *appsv1.Deployment) bool {
-	image, notes := imageOf(&d.Spec.Template), w.notesOf(w.replicaSets())
-	asks := fallsBack(d.Annotations, d.Spec.ProgressDeadlineSeconds != nil)
+	image, notes, wish := imageOf(&d.Spec.Template), w.notesOf(w.replicaSets()), wishOf(d)
+	asks := wish.remembers(notes)
 	back := lastCompleted(notes)
-	if asks && hasFailed(notes, image) {
+	if wish.hasFailed(notes) {
 		w.checkFallenBack(d, back)
 		return true
 	}
@@ -448,15 +461,16 @@ func (w *world) checkReleaseSettled(d *appsv1.Deployment) bool {
 	if !asks {
 		for _, rs := range w.replicaSets() {
 			if text := rs.Annotations[outcomeAnnotation]; text != "" {
-				w.fault("nobody asks to fall back, and %s has the note %s", rs.Name, text)
+				w.fault("nobody asks for notes, and %s has %s", rs.Name, text)
 			}
 		}
 		return false
 	}
 	switch isRelease := back != nil && back.image != image; {
 	case *d.Spec.Replicas == 0:
-	case isRelease && w.isBad(image) && badImages[image] != "":
+	case isRelease && w.isBad(image) && badImages[image] != "" && wish.fallsBack() && !w.hasNoPodsAtStep():
 		w.fault("%s does not work, %s has completed, and nothing falls back", image, back.name)
+	case w.settledPosition().isLimited():
 	case isRelease && !w.isBad(image):
 		w.fault("%s is complete, and it is not noted: %+v", image, notes)
 	case back == nil && !w.neverReady(image):
@@ -505,8 +519,8 @@ func manyLeft(limit int) int { return 2*limit + 1 + max(limit, 10) }
 // keptBesides is how many ReplicaSets are kept beyond the history limit when a rollout is complete: the last that completed, if a
 // release without pods is not noted as complete.
 func (w *world) keptBesides(d *appsv1.Deployment) int {
-	back := lastCompleted(w.notesOf(w.replicaSets()))
-	if fallsBack(d.Annotations, d.Spec.ProgressDeadlineSeconds != nil) && *d.Spec.Replicas == 0 && back != nil && back.image != imageOf(&d.Spec.Template) {
+	p := w.settledPosition()
+	if p.remembers(p.notes) && p.replicas == 0 && p.last != nil && p.last.of != p.present {
 		return 1
 	}
 	return 0

@@ -69,6 +69,9 @@ func TestRolloutsKeepTheirLimitsAndSettleWhateverHappens(t *testing.T) {
 	if wanted := *simulatedRollouts / 20; total.fellBack < wanted || total.fallBacks < wanted || total.retries < wanted/10 || total.completions < wanted || total.settledFallenBack < wanted/2 {
 		t.Errorf("too few releases have failed, were tried again or completed to prove anything")
 	}
+	if wanted := *simulatedRollouts / 100; min(total.promotions, total.soaks, total.aborts, total.settledHeld, total.promotedToTheEnd) < wanted || total.abortedRestarts < wanted/20 {
+		t.Errorf("too few rollouts took steps to prove anything")
+	}
 }
 
 // tally counts what has happened.
@@ -78,6 +81,10 @@ type tally struct {
 	// retries the further attempts at a failed release, completions the releases that are noted as complete, and settledFallenBack
 	// how often a Deployment was fallen back when all was quiet.
 	asking, fellBack, fallBacks, retries, completions, settledFallenBack int
+	// stepping counts the worlds in which users want steps, promotions and soaks the steps that ended by a user and by themselves,
+	// aborts the releases and abortedRestarts the restarts that a user aborted, settledHeld how often a rollout waited when all was quiet,
+	// and promotedToTheEnd how often it completed then.
+	stepping, promotions, soaks, aborts, abortedRestarts, settledHeld, promotedToTheEnd int
 }
 
 func (t *tally) add(other *tally) {
@@ -94,6 +101,13 @@ func (t *tally) add(other *tally) {
 	t.retries += other.retries
 	t.completions += other.completions
 	t.settledFallenBack += other.settledFallenBack
+	t.stepping += other.stepping
+	t.promotions += other.promotions
+	t.soaks += other.soaks
+	t.aborts += other.aborts
+	t.abortedRestarts += other.abortedRestarts
+	t.settledHeld += other.settledHeld
+	t.promotedToTheEnd += other.promotedToTheEnd
 }
 
 // world is a cluster in which things happen at random.
@@ -113,6 +127,8 @@ type world struct {
 	// isQuiet means that no faults happen any more.
 	isQuiet bool
 	noQuota bool
+	// takesSteps means that users want steps, apart from when they change their minds.
+	takesSteps bool
 	// isScaling means that the engine takes a step of a scaling, which is the user's wish
 	// and no rollout. While a release is fallen back, isRescaled does not mean that.
 	isScaling, isRescaled bool
@@ -122,6 +138,10 @@ type world struct {
 	ordered      map[string]int64
 	writtenNotes map[types.UID]string // how releases ended, as the present step has noted
 	planned      *rollout.Deployment
+	wished       *wish                // of that
+	assumed      *note                // that the engine takes for granted in this step; see assume
+	isUnsure     bool                 // whether what completed last is a restart
+	remembers    bool                 // that notes are kept, as of the present step
 	key          types.NamespacedName // of the present step
 	hasSeen      bool
 	// knowsPods means that the engine has listed the pods.
@@ -154,6 +174,9 @@ func newWorld(seed, number uint64) *world {
 	w.isCalm = w.chance(.5)
 	if w.releases = newReleases(w.chance(.5)); w.asks {
 		w.asking++
+	}
+	if w.takesSteps = w.chance(.5); w.takesSteps {
+		w.stepping++
 	}
 	w.cluster.dropsTerminating = w.chance(.1)
 	w.cluster.refuse = func(write string) error {
@@ -210,10 +233,15 @@ func (w *world) play() string {
 		if w.asks && w.chance(.4) {
 			w.askToFallBack()
 		}
+		if w.takesSteps && w.chance(.4) {
+			w.askForSteps()
+		}
 		switch {
 		case chapter == 0:
 		case w.isFallenBack() && w.chance(.4):
 			w.askAgain()
+		case w.isAtStep() && w.chance(.6):
+			w.meddleWithSteps()
 		case w.chance(.9):
 			w.changeTemplate()
 		}
@@ -235,7 +263,9 @@ func (w *world) play() string {
 	if w.deployment().Spec.Paused {
 		w.changeDeployment("resumed", func(d *appsv1.Deployment) { d.Spec.Paused = false })
 	}
-	w.settle()
+	if w.settle(); w.problem == "" {
+		w.promoteToTheEnd()
+	}
 	return w.problem
 }
 
@@ -246,6 +276,9 @@ func (w *world) create() {
 	w.randomStrategy(d)
 	if w.asks && w.chance(.9) {
 		d.Annotations[onFailureAnnotation] = "fall-back"
+	}
+	if w.takesSteps && w.chance(.7) {
+		d.Annotations[stepsAnnotation] = pick(w, goodSteps...)
 	}
 	w.cluster.put(d)
 	w.begun, w.statusWritten = shortOf(&d.Spec.Template), time.Time{}
@@ -315,6 +348,10 @@ func (w *world) meddle() {
 	type d = appsv1.Deployment
 	if w.asks && w.chance(.4) {
 		w.meddleWithReleases()
+		return
+	}
+	if w.takesSteps && w.chance(.5) {
+		w.meddleWithSteps()
 		return
 	}
 	switch w.random.IntN(13) {
@@ -522,15 +559,16 @@ func (w *world) look() {
 	}
 	s := w.engine.caches.observe(d, writeHistory{}, time.Now())
 	w.seen, w.ordered, w.writtenNotes, w.planned, w.hasSeen = s.ReplicaSets, map[string]int64{}, map[types.UID]string{}, d, true
-	w.isRescaled = isRescaled(s)
+	w.isRescaled, w.wished = isRescaled(s), wishOfPlanned(d)
+	w.assume()
 	w.readScaling()
 }
 
 func (w *world) readScaling() {
-	d := w.planned
-	notes, image := w.knownNotes(), w.plannedImage()
-	isFallenBack := fallsBack(d.Annotations, d.ProgressDeadline != nil) && hasFailed(notes, image) && !w.isTriedAgain(notes, image)
-	w.isScaling = d.Paused || w.isRescaled && !isFallenBack
+	notes, wish := w.knownNotes(), w.wished
+	isFallenBack := wish.hasFailed(notes) && !wish.isTriedAgain(notes)
+	p := w.knownPosition() // a scaling does not wait for a ReplicaSet that cannot be created
+	w.isScaling = w.planned.Paused || w.isRescaled && !isFallenBack && (!p.isLimited() || p.present == "")
 }
 
 // isRescaled reports whether the size of a ReplicaSet was computed for another number of
@@ -870,7 +908,7 @@ func (w *world) settle() {
 	}
 	defer func() { w.isQuiet = false }()
 	w.noQuota = false
-	for rounds, idle, looks := 0, 0, 0; idle < 3 && looks < 20; rounds++ {
+	for rounds, idle, looks := 0, 0, 0; idle < 3 && looks < 30; rounds++ {
 		if rounds > 800 {
 			w.fault("it does not settle")
 		}
@@ -925,10 +963,11 @@ func (w *world) checkSettled() {
 	if d.Spec.Paused {
 		return
 	}
-	isBad := w.neverReady(imageOf(&d.Spec.Template))
+	isBad := w.neverReady(imageOf(&d.Spec.Template)) || w.isUnproven(d)
 	current := 0
 	w.checkRevisions(d)
 	isFallenBack := w.checkReleaseSettled(d)
+	isHeld := !isFallenBack && w.checkHeld(d)
 	for _, rs := range w.replicaSets() {
 		isCurrent := current == 0 && shortOf(&rs.Spec.Template) == shortOf(&d.Spec.Template)
 		if isCurrent {
@@ -937,7 +976,7 @@ func (w *world) checkSettled() {
 				w.fault("revision %s of the deployment, %s of its replicaset", d.Annotations[rollout.RevisionAnnotation], rs.Annotations[rollout.RevisionAnnotation])
 			}
 		}
-		if want := *d.Spec.Replicas; !isBad && !isFallenBack && (isCurrent && *rs.Spec.Replicas != want || !isCurrent && *rs.Spec.Replicas != 0) {
+		if want := *d.Spec.Replicas; !isBad && !isFallenBack && !isHeld && (isCurrent && *rs.Spec.Replicas != want || !isCurrent && *rs.Spec.Replicas != 0) {
 			w.fault("%s (%s) has %d in the end, of %d", rs.Name, imageOf(&rs.Spec.Template), *rs.Spec.Replicas, want)
 		}
 	}
@@ -945,7 +984,7 @@ func (w *world) checkSettled() {
 		w.fault("there is no new replicaset")
 	}
 	switch {
-	case isFallenBack:
+	case isFallenBack, isHeld:
 		return
 	case isBad && *d.Spec.Replicas > 0:
 		w.checkStuck(d)
@@ -989,7 +1028,7 @@ func (w *world) checkComplete(d *appsv1.Deployment) {
 		w.fault("it is not available: %+v", status.Conditions)
 	}
 	reason := reasonComplete
-	if w.keptBesides(d) > 0 { // zero pods complete nothing
+	if p := w.settledPosition(); n == 0 && (p.isNoted || w.keptBesides(d) > 0 && !p.isRestart) { // zero pods complete nothing
 		reason = "ReplicaSetUpdated"
 	}
 	if has := hasCondition(&status, appsv1.DeploymentProgressing, reason); has != (d.Spec.ProgressDeadlineSeconds != nil) {

@@ -48,6 +48,9 @@ func (e *Engine) rollout(key types.NamespacedName) status.Rollout {
 		}
 	}
 	shown.Strategy, shown.Wanted, shown.Problem = string(d.Strategy), int(d.Replicas), problemOf(d)
+	if d.WaitsAtStep() {
+		shown.Waits = progressOf(d)
+	}
 	return shown
 }
 
@@ -63,6 +66,11 @@ func problemOf(d *rollout.Deployment) string {
 	if !d.IsHeldUp(rollout.ReasonTimedOut) && !d.IsHeldUp(rollout.ReasonCreateFailed) {
 		return ""
 	}
+	return progressOf(d)
+}
+
+// progressOf returns what the status says about the progress of a rollout.
+func progressOf(d *rollout.Deployment) string {
 	for i := range d.Status.Conditions {
 		if c := &d.Status.Conditions[i]; c.Type == appsv1.DeploymentProgressing {
 			return brief.Within(longestProblem, c.Message)

@@ -35,6 +35,9 @@ const (
 const (
 	// RetryAnnotation on a Deployment asks the deployment engine for another attempt at a release that has failed.
 	RetryAnnotation = Prefix + ".retry"
+	// PromoteAnnotation lets a rollout of the deployment engine that waits at a step go on, and AbortAnnotation makes it fail.
+	PromoteAnnotation = Prefix + ".promote"
+	AbortAnnotation   = Prefix + ".abort"
 
 	// ChecksumsAnnotation and BasisAnnotation of a workload hold its record.
 	ChecksumsAnnotation = Prefix + ".applied-config-checksums"

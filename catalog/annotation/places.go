@@ -40,6 +40,11 @@ var Places = map[string]Place{
 	Prefix + ".pod-replacement-policy": OnWorkload, // for the deployment engine
 	Prefix + ".on-failure":             OnWorkload, // likewise
 	RetryAnnotation:                    OnWorkload, // likewise
+	PromoteAnnotation:                  OnWorkload, // likewise
+	AbortAnnotation:                    OnWorkload, // likewise
+	Prefix + ".steps":                  OnWorkload, // likewise
+	Prefix + ".step-soak":              OnWorkload, // likewise
+	Prefix + ".steps-for":              OnWorkload, // likewise
 
 	// Of the deployment engine's ReplicaSets, from where kubectl rollout undo copies them.
 	Prefix + ".pods-retried-at": Anywhere,

@@ -2,7 +2,6 @@ package workload
 
 import (
 	"encoding/json"
-	"slices"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -20,12 +19,6 @@ const (
 	conditionFallenBack = "FallenBack"
 	reasonLacksImage    = "ReleaseLacksImage"
 )
-
-// fallenBack returns the condition of a Deployment that runs an earlier release.
-func fallenBack(d *appsv1.Deployment) *appsv1.DeploymentCondition {
-	i := slices.IndexFunc(d.Status.Conditions, func(c appsv1.DeploymentCondition) bool { return c.Type == conditionFallenBack })
-	return &d.Status.Conditions[i]
-}
 
 // readsOf returns the spec by which the pods read their configs: that of the earlier release, as far as it is known.
 func readsOf(d *appsv1.Deployment) *corev1.PodSpec {

@@ -8,7 +8,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/policy"
 )
 
-// Method returns how the workload restarts. While it runs an earlier release, only evicted pods read their configs again.
+// Method returns how the workload restarts. While pods of an earlier release run, only evicted ones read their configs again.
 func (o *Object) Method() policy.Method {
 	switch {
 	case o.AwaitsRelease():
@@ -21,13 +21,13 @@ func (o *Object) Method() policy.Method {
 
 // IsFallenBack reports whether a Deployment runs pods of an earlier release, since the present one has failed.
 func (o *Object) IsFallenBack() bool {
-	return o.Rollout.Aborted != NotAborted && o.Ref.Kind == names.Deployment
+	return o.Rollout.Course.isFallenBack() && o.Ref.Kind == names.Deployment
 }
 
-// AwaitsRelease reports whether only another release, or another attempt at the present one, restarts the workload by its
-// pod template.
+// AwaitsRelease reports whether only the end of the present release restarts the workload by its pod template, or, if it has failed,
+// another one or another attempt at it.
 func (o *Object) AwaitsRelease() bool {
-	return o.IsFallenBack() && (o.Policy == nil || o.Policy.Method == policy.ByTemplate)
+	return (o.IsFallenBack() || o.Rollout.Course == ReleaseTakesSteps) && (o.Policy == nil || o.Policy.Method == policy.ByTemplate)
 }
 
 // MethodHold returns why the restarts of a workload are held because of its method, empty if they are not.
@@ -43,7 +43,7 @@ func (o *Object) MethodHold(canEvict bool) string {
 	case o.Method() == policy.ByEviction && o.Ref.Kind.IsCustom():
 		return "workloads of its kind do not restart by eviction"
 	case o.AwaitsRelease() && !canEvict:
-		return "its release has failed, and pods of an earlier one run, which only evictions restart, for which the controller needs the flag --evict"
+		return o.releaseHold()
 	case o.Method() == policy.ByEviction && !canEvict:
 		return "it restarts by eviction, for which the controller needs the flag --evict"
 	case !o.AwaitsRollout():
@@ -52,6 +52,15 @@ func (o *Object) MethodHold(canEvict bool) string {
 		return "it is paused, and its pod template has changed: evicted pods would come back from an earlier template"
 	}
 	return "its pod template has changed and is not rolled out everywhere, and an eviction would roll it out"
+}
+
+// releaseHold is the MethodHold of a workload that awaits a release.
+func (o *Object) releaseHold() string {
+	why := "its release takes steps"
+	if o.IsFallenBack() {
+		why = "its release has failed"
+	}
+	return why + ", and pods of an earlier one run, which only evictions restart, for which the controller needs the flag --evict"
 }
 
 // AwaitsRollout reports whether the workload's owner has yet to roll out its present pod template, so that an

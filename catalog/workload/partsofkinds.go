@@ -35,6 +35,9 @@ type Parts struct {
 	Reads      *corev1.PodSpec
 	// FellBack says why it has, and how to go on, in the words of the deployment engine.
 	FellBack string
+	// AtStep says at which step its rollout waits, and how it goes on, in the words of the deployment engine; empty if it does not.
+	// Stepping is not empty between its steps, either, and says how to abort it.
+	AtStep, Stepping string
 	// RestartAt is when the spec asks the workload's own controller to replace its pods, zero if it does not.
 	RestartAt time.Time
 	// Understood is what [dialect.Understand] adds.
@@ -89,10 +92,17 @@ func PartsOfDeployment(d *appsv1.Deployment) Parts {
 	if d.Spec.Paused {
 		parts.Hold = Paused
 	}
-	if parts.Rollout.Aborted != NotAborted {
+	if parts.Rollout.Course.isFallenBack() {
 		parts.AllPods = new(parts.Rollout.OfEarlierTemplate())
-		condition := fallenBack(d)
+		condition := condition(d, conditionFallenBack)
 		parts.FallenBack, parts.FellBack, parts.Reads = "fallen back since "+condition.LastTransitionTime.UTC().Format(time.RFC3339), condition.Message, readsOf(d)
+	}
+	if parts.Rollout.Course.TakesSteps() {
+		parts.Stepping = condition(d, conditionAtStep).Message
+	}
+	if parts.AtStep = waitsAtStep(d); parts.AtStep != "" && parts.Rollout.Course == ReleaseTakesSteps {
+		parts.AllPods = new(parts.Rollout.OfAnyTemplate())
+		parts.AllPods.Course = ReleaseTakesSteps
 	}
 	return parts
 }

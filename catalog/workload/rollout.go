@@ -22,9 +22,8 @@ type Rollout struct {
 	Observed bool
 	// GaveUp means that its controller has found no progress for too long.
 	GaveUp bool
-	// Aborted means that its controller has given up the present template and taken its pods away, as Argo Rollouts does if
-	// an analysis fails, and the deployment engine if a release falls back. No pod need be left to show why.
-	Aborted Abort
+	// Course is what its controller does with the present template.
+	Course Course
 	// Completed means that the rollout was complete at some time, even if pods are missing now. The
 	// status of a DaemonSet does not show it.
 	Completed bool
@@ -39,16 +38,35 @@ type Rollout struct {
 	OwnRestart OwnRestart
 }
 
-// Abort says whether a controller has given up a template.
-type Abort uint8
+// Course is what the controller of a workload does with its present template.
+type Course uint8
 
-// Whether it has.
+// The courses.
 const (
-	NotAborted Abort = iota
+	// RollsOut means that all pods are to be of the template.
+	RollsOut Course = iota
+	// Aborted means that it has given up the template and taken its pods away, as Argo Rollouts does if an analysis fails, and the
+	// deployment engine if a release falls back. No pod need be left to show why.
 	Aborted
-	// AbortedUnstarted means that it has, and that no container of the template has started, for lack of an image.
+	// AbortedUnstarted means that, too, and that no container of the template has started, for lack of an image.
 	AbortedUnstarted
+	// ReleaseTakesSteps means that it rolls a release out step by step, so that pods of two releases run on purpose.
+	ReleaseTakesSteps
+	// RestartTakesSteps means the same of a restart, and RestartAborted that a person has said that it failed. Its pods stay.
+	RestartTakesSteps
+	RestartAborted
 )
+
+// IsAborted reports whether the template has been given up.
+func (c Course) IsAborted() bool { return c.isFallenBack() || c == RestartAborted }
+
+// TakesSteps reports whether pods of two templates run on purpose.
+func (c Course) TakesSteps() bool {
+	return c == ReleaseTakesSteps || c == RestartTakesSteps || c == RestartAborted
+}
+
+// isFallenBack reports whether no pods of the template are to be left.
+func (c Course) isFallenBack() bool { return c == Aborted || c == AbortedUnstarted }
 
 // IsWhole reports whether the workload runs with all pods that it wants, all of them made from
 // the present template.
@@ -98,7 +116,7 @@ func (r Rollout) OfEarlierTemplate() Rollout {
 // OfAnyTemplate returns the rollout as if it did not matter from which template the pods are.
 func (r Rollout) OfAnyTemplate() Rollout {
 	r.Updated, r.Outdated = r.Updated+max(r.Outdated, 0), 0
-	r.Waits, r.GaveUp, r.Aborted = false, false, NotAborted
+	r.Waits, r.GaveUp, r.Course = false, false, RollsOut
 	return r
 }
 
@@ -114,25 +132,24 @@ func rolloutOfDeployment(d *appsv1.Deployment) Rollout {
 	if deadline := d.Spec.ProgressDeadlineSeconds; deadline != nil { // the largest value means none
 		rollout.Deadline = *deadline
 	}
-	message, fallenBack := "", appsv1.DeploymentCondition{}
 	for i := range status.Conditions {
 		switch condition := &status.Conditions[i]; condition.Type {
 		case appsv1.DeploymentProgressing:
-			message = condition.Message
 			rollout.GaveUp = condition.Status == corev1.ConditionFalse && condition.Reason == "ProgressDeadlineExceeded"
 			rollout.Completed = condition.Status == corev1.ConditionTrue && condition.Reason == "NewReplicaSetAvailable"
 		case appsv1.DeploymentReplicaFailure:
 			rollout.CannotCreate = condition.Status == corev1.ConditionTrue
-		case conditionFallenBack:
-			fallenBack = *condition
 		}
 	}
+	fallenBack, message := condition(d, conditionFallenBack), condition(d, appsv1.DeploymentProgressing).Message
 	if rollout.GaveUp && fallenBack.Status == corev1.ConditionTrue && fallenBack.Message == message { // another controller may have left the condition
-		rollout.Aborted = Aborted
+		rollout.Course = Aborted
 		if fallenBack.Reason == reasonLacksImage {
-			rollout.Aborted = AbortedUnstarted
+			rollout.Course = AbortedUnstarted
 		}
+		return rollout
 	}
+	rollout.noteSteps(d)
 	return rollout
 }
 

@@ -159,6 +159,6 @@ func byEviction(w *workload.Workload) workload.Rollout {
 	if w.RestartsItself() {
 		return status.OfAnyTemplate()
 	}
-	status.Aborted = workload.NotAborted // a Deployment that has fallen back, of which it is the status of the earlier pods
+	status.Course = workload.RollsOut // a Deployment that has fallen back, of which it is the status of the earlier pods
 	return status
 }

@@ -10,14 +10,14 @@ import (
 )
 
 // fallsBack lets the Deployment run its earlier pods, since its release has failed.
-func (s *story) fallsBack(aborted workload.Abort) {
+func (s *story) fallsBack(aborted workload.Course) {
 	s.workload.Ref.Kind = names.Deployment
-	s.workload.Rollout = workload.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Aborted: aborted}
+	s.workload.Rollout = workload.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Course: aborted}
 }
 
 func TestTheRestartOfAReleaseThatFailsHasFailed(t *testing.T) {
 	for name, test := range map[string]struct {
-		aborted workload.Abort
+		aborted workload.Course
 		another bool // release than the one that was restarted
 		want    delivery.Verdict
 		why     string
@@ -53,7 +53,7 @@ func TestARestartThatFailedIsNotDeliveredByThePodsOfAnEarlierRelease(t *testing.
 }
 
 // runsEarlier is the status by which evictions of a Deployment are judged that has fallen back.
-var runsEarlier = workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Aborted: workload.Aborted}
+var runsEarlier = workload.Rollout{Wanted: 3, Updated: 3, Available: 3, Observed: true, Course: workload.Aborted}
 
 // evictsEarlierPods is a restart by eviction of a Deployment that has fallen back.
 func evictsEarlierPods() *story {

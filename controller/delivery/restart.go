@@ -87,11 +87,13 @@ type Restart struct {
 	others     time.Time              // when others were first seen to change the workload, since this restart or one before it that was not judged
 	failedBare record.BareFingerprint // the template with which it failed
 	nextLook   time.Time              // when the pods may be read again at the earliest, if others have changed the workload
-	progressed time.Time              // when the rollout last came further
+	progressed time.Time              // when the rollout last came further, or waited at a step
+	came       time.Time              // when it last came further
 	whole      time.Time              // since when the rollout is complete; zero if it is not
 	full       time.Time              // since when all pods run, also those that were missing; zero if they do not
 	wasWhole   bool                   // it was complete once
-	waits      bool                   // for a person or a metric, as its controller says
+	waits      bool                   // for a person or a metric, as its controller says, for an hour at most
+	held       time.Time              // since when it has waited at a step of the deployment engine, for as long as people wish; zero if it does not
 	best       progress               // the furthest that the rollout has come
 	pause      time.Duration          // without progress, until the pods are read
 }
@@ -101,7 +103,7 @@ type Restart struct {
 func Begin(w *workload.Workload, ran record.Ran, at time.Time) *Restart {
 	return &Restart{
 		Timestamp: w.Timestamp, Template: w.Template, Bare: w.Bare, Evict: w.Record.Evict, Ran: ran,
-		evictsEarlier: w.IsFallenBack() && w.Record.Evict > 0, Since: at, began: at, progressed: at, pause: firstAsk, missing: ran.Missing(), wanted: w.Rollout.Wanted,
+		evictsEarlier: w.IsFallenBack() && w.Record.Evict > 0, Since: at, began: at, progressed: at, came: at, pause: firstAsk, missing: ran.Missing(), wanted: w.Rollout.Wanted,
 	}
 }
 
@@ -139,12 +141,18 @@ func Resumes(w *workload.Workload, policy Policy, now time.Time) (began time.Tim
 	}
 	longest := min(policy.patience(w)+takeover, longest)
 	isOurs = isOurs && w.Record.Trusted && w.Record.Reverted == nil
-	if err != nil || !isOurs || began.Before(now.Add(-longest)) || began.After(now.Add(longest)) {
+	isLate := began.Before(now.Add(-longest)) && !TakesSteps(w)
+	if err != nil || !isOurs || isLate || began.After(now.Add(longest)) {
 		return time.Time{}, false
 	}
 	began = earlier(began, now)
 	soaked := now.Sub(began) - policy.Soak
 	return began, soaked < 0 || !hasCompleted(w, soaked)
+}
+
+// TakesSteps reports whether the restart of a workload takes steps, so that it may take as long as people wish.
+func TakesSteps(w *workload.Workload) bool {
+	return w.Rollout.Course == workload.RestartTakesSteps || w.Rollout.Course == workload.RestartAborted
 }
 
 // hasCompleted reports whether a restart is over whose soak time was over so long ago.
@@ -179,7 +187,7 @@ func (r *Restart) Look(w *workload.Workload, policy Policy, now time.Time) Judge
 	case !r.hasFallenBack(w):
 	case w.Bare != r.Bare:
 		return Judgement{Verdict: Neutral, Reason: "a later release has failed, and its Deployment has fallen back to an earlier one"}
-	case w.Rollout.Aborted == workload.AbortedUnstarted:
+	case w.Rollout.Course == workload.AbortedUnstarted:
 		return Judgement{Verdict: Neutral, Reason: "the release that it restarted lacks its image, and its Deployment has fallen back to an earlier one"}
 	default:
 		return r.failed("the release that it restarted has failed, and its Deployment has fallen back to an earlier one", podsight.Sight{})
@@ -217,7 +225,7 @@ func (r *Restart) noteOthers(w *workload.Workload, now time.Time) (isNews bool) 
 	}
 	isOurs := w.Template == r.Template && w.Record.Trusted && w.Record.WithRestart // which is about to be followed
 	r.Timestamp, r.Template = w.Timestamp, w.Template
-	r.best, r.whole, r.full, r.progressed, r.pause = progress{}, time.Time{}, time.Time{}, now, firstAsk
+	r.best, r.whole, r.full, r.progressed, r.came, r.pause = progress{}, time.Time{}, time.Time{}, now, now, firstAsk
 	if isOurs {
 		return false
 	}
@@ -288,9 +296,9 @@ func (r *Restart) Stalls(policy Policy, now time.Time) bool {
 	return r.whole.IsZero() && r.UntilStall(policy, now) <= 0
 }
 
-// UntilStall returns how long the rollout may go on without progress until it stalls.
+// UntilStall returns how long the rollout may go on without progress until it stalls. That it waits at a step is none, for others.
 func (r *Restart) UntilStall(policy Policy, now time.Time) time.Duration {
-	return r.progressed.Add(policy.Deadline).Sub(now)
+	return r.came.Add(policy.Deadline).Sub(now)
 }
 
 // Recovery is how long all pods must run until a restart that failed counts as delivered after all.
@@ -405,17 +413,34 @@ func (r *Restart) note(w *workload.Workload, now time.Time) {
 	} else if r.full.IsZero() {
 		r.full = now
 	}
-	r.waits = status.Waits
-	if best := r.best.with(status); best != r.best || status.Waits {
-		r.best, r.progressed, r.pause = best, now, firstAsk
+	r.noteStep(w, now)
+	best := r.best.with(status)
+	switch isFurther := best != r.best; {
+	case isFurther, r.waits:
+		r.best, r.progressed, r.came, r.pause = best, now, now, firstAsk
+	case status.Waits:
+		r.progressed = now
 	}
 	switch {
 	case !r.RunsAsBefore(w):
 		r.whole = time.Time{}
 	case r.whole.IsZero():
-		r.whole, r.wasWhole, r.progressed, r.pause = now, true, now, firstAsk
+		r.whole, r.wasWhole, r.progressed, r.came, r.pause = now, true, now, now, firstAsk
 	}
 }
+
+// noteStep notes whether the rollout waits for others to let it go on.
+func (r *Restart) noteStep(w *workload.Workload, now time.Time) {
+	isHeld := w.Rollout.Waits && w.Rollout.Course.TakesSteps()
+	if r.waits = w.Rollout.Waits && !isHeld; !isHeld {
+		r.held = time.Time{}
+	} else if r.held.IsZero() {
+		r.held = now
+	}
+}
+
+// HeldAtStep returns since when the rollout has waited at a step, zero if it does not.
+func (r *Restart) HeldAtStep() time.Time { return r.held }
 
 // noteEarlier notes that so many pods run that are not of the restart: what was missing before is back.
 func (r *Restart) noteEarlier(w *workload.Workload, run int32) {
@@ -489,7 +514,7 @@ func (r *Restart) lookAtDeadline(w *workload.Workload, seen podsight.Sight, miss
 		return Judgement{Verdict: Neutral, Reason: "pods cannot be created"}
 	case seen.Condition == podsight.Unstarted:
 		return Judgement{Verdict: Neutral, Reason: stuck + ": " + seen.String()}
-	case w.Rollout.Aborted != workload.NotAborted && (w.Rollout.Observed || w.Rollout.ByPods):
+	case w.Rollout.Course.IsAborted() && (w.Rollout.Observed || w.Rollout.ByPods):
 		return r.failed("its controller has aborted the rollout", seen)
 	}
 	return Judgement{Verdict: Neutral, Reason: stuck + ", but no pod shows a failure"}

@@ -244,11 +244,11 @@ func TestARestartFails(t *testing.T) {
 		"its controller gave up": {
 			func(s *story) { s.workload.Rollout.GaveUp = true }, podsight.Hanging, "it hangs", 3, "the rollout exceeded its progress deadline: it hangs"},
 		"its controller aborted the rollout": {
-			func(s *story) { s.workload.Rollout.GaveUp, s.workload.Rollout.Aborted = true, workload.Aborted }, podsight.Fine, "", 3, "its controller has aborted the rollout"},
+			func(s *story) { s.workload.Rollout.GaveUp, s.workload.Rollout.Course = true, workload.Aborted }, podsight.Fine, "", 3, "its controller has aborted the rollout"},
 		"its controller took back pods that alone show it": {
 			func(s *story) {
 				s.workload.Ref.Kind = "deploymentconfigs.v1.apps.openshift.io"
-				s.workload.Rollout = workload.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Aborted: workload.Aborted}
+				s.workload.Rollout = workload.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Course: workload.Aborted}
 			}, podsight.Fine, "", 3, "its controller has aborted the rollout"},
 		"no progress": {
 			func(*story) {}, podsight.Hanging, "it hangs", 601, "no progress for 10m0s: it hangs"},
@@ -505,9 +505,9 @@ func TestARestartIsOverAtSomeTime(t *testing.T) {
 
 func TestThatAnEarlierRolloutWasAbortedSaysNothing(t *testing.T) {
 	s := begin(true)
-	s.workload.Rollout = workload.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Aborted: workload.Aborted}
+	s.workload.Rollout = workload.Rollout{ByPods: true, Wanted: 3, Outdated: 3, Available: 3, GaveUp: true, Course: workload.Aborted}
 	s.require(t, 3, delivery.Rolling, "")
-	s.workload.Rollout.GaveUp, s.workload.Rollout.Aborted = false, workload.NotAborted // its controller begins
+	s.workload.Rollout.GaveUp, s.workload.Rollout.Course = false, workload.RollsOut // its controller begins
 	s.workload.Rollout.Updated, s.workload.Rollout.Observed = 1, true
 	s.require(t, 4, delivery.Rolling, "")
 }

@@ -51,7 +51,11 @@ func (d *Deliveries) Resume(ref names.WorkloadRef, now time.Time) {
 				}
 			}
 		}
-		d.adopt(w, decision, began, began, now)
+		progressed := began
+		if delivery.TakesSteps(w) { // one that waits at a step makes no progress for as long as people wish
+			progressed = now
+		}
+		d.adopt(w, decision, began, progressed, now)
 	}
 	if !began.IsZero() {
 		d.Gate.NoteFormer(w, began)

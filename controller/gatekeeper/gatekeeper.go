@@ -314,6 +314,13 @@ func (g *Gatekeeper) Seen(r *gate.Request, now time.Time) {
 	}
 }
 
+// IsPartOf is [gate.Ledger.IsPartOf].
+func (g *Gatekeeper) IsPartOf(ref names.WorkloadRef, config names.ConfigRef) bool {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return g.Ledger.IsPartOf(ref, config)
+}
+
 // Stalled notes that a restart makes no progress, or takes too long.
 func (g *Gatekeeper) Stalled(ref names.WorkloadRef, id string) {
 	g.ofCurrent(ref, id, func() { g.Ledger.FreePlace(ref) })

@@ -31,6 +31,7 @@ var (
 	lackingDesc        = series.Desc(metrics.Namespace, "lacking_workloads", "The number of enabled workloads that need a config or a key that does not exist, so that no new pod of theirs can start.")
 	exposedDesc        = series.Desc(metrics.Namespace, "held_workloads_exposed", "The number of workloads whose restart is held although pods of theirs were found to have read the new content, by what it waits for.", "namespace", "reason")
 	evictingDesc       = series.Desc(metrics.Namespace, "evicting_workloads", "The number of restarts by eviction that are not over, by what the next eviction waits for.", "reason")
+	atStepDesc         = series.Desc(metrics.Namespace, "workloads_at_step", "The number of workloads whose restart waits at a step of its rollout.")
 	brokenSinceDesc    = series.Desc(metrics.Namespace, "watch_broken_since_timestamp_seconds", "Since when a watch is broken, in seconds since the epoch; 0 while it works.", "resource", "namespace")
 )
 
@@ -41,7 +42,7 @@ func (b *Board) Describe(descs chan<- *prometheus.Desc) {
 	}
 	own := []*prometheus.Desc{
 		configsDesc, workloadsDesc, changesWaitingDesc, staleDesc, longestWaitDesc, slowedDesc, queueDepthDesc, slowDesc,
-		leftAloneDesc, lackingDesc, unusableDesc, leaderDesc, exposedDesc, evictingDesc, watchUpDesc, brokenSinceDesc,
+		leftAloneDesc, lackingDesc, unusableDesc, leaderDesc, exposedDesc, evictingDesc, atStepDesc, watchUpDesc, brokenSinceDesc,
 	}
 	for _, desc := range append(own, gatekeeper.Descs()...) {
 		descs <- desc
@@ -64,6 +65,7 @@ func (b *Board) Collect(samples chan<- prometheus.Metric) {
 	now := time.Now()
 	load := b.Table.Load(now)
 	b.Staleness.AddForgotten(load.Waits, now)
+	gauge(atStepDesc, float64(load.AtStep))
 	for _, s := range longestWaits(load.Waits) {
 		gauge(longestWaitDesc, s.Value, s.Label)
 	}

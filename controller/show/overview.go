@@ -1,6 +1,7 @@
 package show
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -167,8 +168,11 @@ func (l entryLists) addLacking() {
 // StandingOfRestart returns how a workload is whose restart is followed.
 func StandingOfRestart(ref names.WorkloadRef, r *tracker.RollingRestart) tracker.Standing {
 	s := tracker.Standing{Ref: ref, State: status.Rolling, Since: r.Began, Restart: &r.Decision}
+	if held := r.HeldAtStep(); !held.IsZero() {
+		s.State, s.Since, s.Reason, s.By.Text = status.Held, held, reasonStep, "its rollout waits at a step; to go on: "+promoteCommand(ref)
+	}
 	if r.HasFailed {
-		s.State, s.Since, s.Restarted = status.Failed, r.Failed, r.Began
+		s.State, s.Since, s.Restarted, s.Reason, s.By.Text = status.Failed, r.Failed, r.Began, "", ""
 	}
 	if r.IsUndated {
 		s.Since = time.Time{}
@@ -196,6 +200,7 @@ func (b *Board) entry(s tracker.Standing) status.Entry {
 	if w != nil && s.State == status.Unready {
 		e.Pods, e.Remedy = podsOf(w), status.LookAtPods
 	}
+	e.Text = cmp.Or(e.Text, b.behindStep(&s))
 	if w == nil || s.Restart == nil && s.State != status.Rolling {
 		return e
 	}

@@ -15,6 +15,7 @@ type Load struct {
 	// Exposed are the workloads that wait for something that may last, although pods of theirs have read the new content, by
 	// "namespace/reason".
 	Exposed  []series.Sample
+	AtStep   int                    // restarts whose rollout waits at a step
 	Evicting map[EvictionReason]int // restarts by eviction that are not over, by what the next eviction waits for
 }
 
@@ -25,6 +26,9 @@ func (t *Table) Load(now time.Time) Load {
 	for ref, row := range t.All() {
 		if row.Eviction != nil {
 			load.Evicting[cmp.Or(row.Eviction.Wait.Reason, WaitsForPods)]++
+		}
+		if row.isAtStep() {
+			load.AtStep++
 		}
 		w := row.Backlog
 		if w == nil {

@@ -35,6 +35,27 @@ func (r *Row) ForgetWork() {
 	*r = Row{Changes: r.Changes, member: r.member, Exposed: r.Exposed, Rolling: r.Rolling, Unmended: r.Unmended, Eviction: r.Eviction}
 }
 
+// isAtStep reports whether the restart that is followed waits at a step of its rollout.
+func (r *Row) isAtStep() bool { return r.Rolling != nil && !r.Rolling.HeldAtStep().IsZero() }
+
+// mostAtStep is how many workloads [Table.AtStep] returns.
+const mostAtStep = 10
+
+// AtStep returns some workloads of a namespace whose restarts wait at a step.
+func (t *Table) AtStep(namespace string) (refs []names.WorkloadRef) {
+	t.Lock()
+	defer t.Unlock()
+	for ref, row := range t.In(namespace) {
+		if row.isAtStep() {
+			refs = append(refs, ref)
+		}
+		if len(refs) == mostAtStep {
+			break
+		}
+	}
+	return refs
+}
+
 // changed returns a changed copy of what a row points to, of the zero value if that is nil.
 func changed[T any](of *T, change func(*T)) *T {
 	next := new(T)

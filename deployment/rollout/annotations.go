@@ -30,7 +30,7 @@ const retriedAnnotation = "com.xing.deployment-restart.pods-retried-at"
 // OwnAnnotations are the annotations with values that ReplicaSets do not share, so
 // that none is copied from the Deployment. The list must not be modified.
 var OwnAnnotations = []string{RevisionAnnotation, revisionHistoryAnnotation, desiredReplicasAnnotation, maxReplicasAnnotation, RollbackAnnotation, retriedAnnotation,
-	outcomeAnnotation, retryAnnotation}
+	outcomeAnnotation, retryAnnotation, promoteAnnotation, abortAnnotation}
 
 // The annotations in which the restart controller keeps what it knows about a
 // Deployment's pods. They change with the content of configs, not with the template,

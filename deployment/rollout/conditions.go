@@ -66,12 +66,10 @@ func (c *conditions) set(kind appsv1.DeploymentConditionType, status corev1.Cond
 	})
 }
 
-// say sets a condition unless it is the same already, the message included.
+// say sets a condition, the message included. Another message alone leaves its times.
 func (c *conditions) say(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus, reason, message string) {
-	if present := c.get(kind); present != nil && present.Message != message {
-		present.Reason = "" // so that it differs; the transition time stays
-	}
 	c.set(kind, status, reason, message)
+	c.get(kind).Message = message
 }
 
 // renewProgress sets the condition Progressing to true even if it already is,

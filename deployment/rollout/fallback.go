@@ -67,10 +67,11 @@ const (
 	FailedByConfig FailureCause = "config"
 	FailedByImage  FailureCause = "image"
 	FailedUnready  FailureCause = "not_ready"
+	FailedByAbort  FailureCause = "aborted"
 )
 
 // FailureCauses are all of them.
-var FailureCauses = []FailureCause{FailedByCrash, FailedByConfig, FailedByImage, FailedUnready}
+var FailureCauses = []FailureCause{FailedByCrash, FailedByConfig, FailedByImage, FailedUnready, FailedByAbort}
 
 // reason returns the cause as the reason of a condition. The restart controller knows that of a missing image, since no
 // container has started then.
@@ -82,28 +83,33 @@ func (c FailureCause) reason() string {
 		return "ReleaseLacksImage"
 	case FailedUnready:
 		return "ReleaseNotReady"
+	case FailedByAbort:
+		return "ReleaseAborted"
 	}
 	return "ReleaseCrashed"
 }
 
-// outcome is how the rollout of a ReplicaSet's template ended.
+// outcome is how far the rollout of a ReplicaSet's template has come, or how it ended.
 type outcome struct {
 	// UID is that of the ReplicaSet: kubectl rollout undo copies annotations, and a copy says nothing.
 	UID types.UID `json:"uid"`
-	// Ended is completed or failed, or empty for a failed release that is tried again.
+	// Ended is completed or failed, or empty for a rollout that takes steps, or a failed release that is tried again.
 	Ended ending `json:"ended,omitempty"`
 	// Order tells in which order releases ended: what ended later has a greater one.
 	Order int64 `json:"order"`
 	// Attempt counts the attempts at a release, from 1 when it has failed.
 	Attempt int64 `json:"attempt,omitempty"`
-	// Cause and Why are why it failed.
+	// Cause and Why are why it failed. A restart does not fail, but may be aborted.
 	Cause FailureCause `json:"cause,omitempty"`
 	Why   string       `json:"why,omitempty"`
+	// Step is the step at which it is, and Promoted the value of the promoteAnnotation that does not let that end.
+	Step     string `json:"step,omitempty"`
+	Promoted string `json:"promoted,omitempty"`
 }
 
 // isPlausible reports whether the engine may have written it.
 func (o *outcome) isPlausible() bool {
-	return min(o.Order, o.Attempt) >= 0 && max(o.Order, o.Attempt) < math.MaxInt32 && len(o.Why) <= longestWhy
+	return min(o.Order, o.Attempt) >= 0 && max(o.Order, o.Attempt) < math.MaxInt32 && len(o.Why) <= longestWhy && isStepPlausible(o.Step) && len(o.Promoted) <= longestPromotion
 }
 
 // longestOutcome is how many bytes of the annotation are read: anyone who may change ReplicaSets can write to it. longestWhy is
@@ -166,6 +172,8 @@ type release struct {
 	isRestart bool
 	// hasFailed means that strategies size the last ReplicaSet.
 	hasFailed bool
+	// hold is the step that limits the rollout, nil for none.
+	hold *hold
 	// look is what to look at after the plan, nil for nothing.
 	look *LookAtPods
 }
@@ -178,7 +186,7 @@ func (s *State) fallsBack() bool {
 
 // readRelease finds out how the present release stands, and what strategies size.
 func (p *plan) readRelease() {
-	if !p.s.fallsBack() {
+	if !p.s.fallsBack() && !p.asksForSteps() {
 		p.forgetOutcomes()
 		return
 	}
@@ -188,11 +196,18 @@ func (p *plan) readRelease() {
 	for _, m := range p.all() {
 		p.readOutcome(m)
 	}
-	r.isRestart = r.last != nil && r.last.Bare == p.d.Bare
-	if r.outcome.Ended == failed && r.last != nil && !r.isRestart && r.outcome.Order > r.last.outcome().Order && p.retried() == 0 {
+	r.isRestart = r.last != nil && r.last.Bare == p.bare
+	if p.goesBack(r.outcome.Cause) && r.outcome.Ended == failed && r.last != nil && !r.isRestart && r.outcome.Order > r.last.outcome().Order && p.retried() == 0 {
 		p.retreat()
 	}
+	p.readStep()
 }
+
+// goesBack reports whether a release that fails for a cause falls back. One that a person aborts always does.
+func (p *plan) goesBack(cause FailureCause) bool { return p.s.fallsBack() || cause == FailedByAbort }
+
+// isOfRelease reports whether a ReplicaSet has the present template, apart from restarts.
+func (p *plan) isOfRelease(m *member) bool { return m.Bare == p.bare || m == p.newRS }
 
 // readOutcome takes in how the rollout of a ReplicaSet ended.
 func (p *plan) readOutcome(m *member) {
@@ -201,7 +216,7 @@ func (p *plan) readOutcome(m *member) {
 		r.last = m
 	}
 	isOver := o.Ended == failed && m.Replicas > 0 && p.isNamedComplete(m) // it is from before
-	if m.Bare == p.d.Bare && o.Order >= r.outcome.Order && !isOver {
+	if p.isOfRelease(m) && o.Order >= r.outcome.Order && !isOver {
 		r.outcome = o
 	}
 }
@@ -226,12 +241,22 @@ func (p *plan) noteNamed() {
 	if status.AvailableReplicas == 0 || status.UpdatedReplicas != status.Replicas {
 		return
 	}
-	for _, m := range p.all() {
-		if p.isNamedComplete(m) && !p.hasCompleted(m) {
-			p.note(m, outcome{Ended: completed})
-			m.set(missing(map[string]string{onFailureAnnotation: fallBack}, m.allAnnotations())) // which kubectl rollout undo sets then
+	named := slices.DeleteFunc(slices.Clone(p.all()), func(m *member) bool { return !p.isNamedComplete(m) })
+	if len(named) == 1 && !p.hasEndedLast(named[0]) { // else somebody has forged the condition
+		p.note(named[0], outcome{Ended: completed})
+		named[0].set(missing(p.settingsOfReleases(), named[0].allAnnotations())) // which kubectl rollout undo sets then
+	}
+}
+
+// settingsOfReleases returns the annotations of the Deployment that say how releases go.
+func (p *plan) settingsOfReleases() map[string]string {
+	present := map[string]string{}
+	for _, key := range settings {
+		if value, found := p.d.Annotations[key]; found && key != replacementAnnotation {
+			present[key] = value
 		}
 	}
+	return present
 }
 
 // isNamedComplete reports whether the last status says that the rollout of a ReplicaSet is complete.
@@ -251,9 +276,15 @@ func (p *plan) hasCompleted(m *member) bool {
 	return o.Ended == completed && o.Order == p.latest()
 }
 
+// hasEndedLast reports whether a ReplicaSet is noted as completed, and nothing ended later. Another rollout may have begun.
+func (p *plan) hasEndedLast(m *member) bool {
+	isLater := func(other *member) bool { o := other.outcome(); return o.Ended != "" && o.Order > m.outcome().Order }
+	return m.outcome().Ended == completed && !slices.ContainsFunc(p.all(), isLater)
+}
+
 // retreat makes the last ReplicaSet that completed the one that is to have all the pods.
 func (p *plan) retreat() {
-	p.release.hasFailed = true
+	p.release.hasFailed, p.release.hold = true, nil
 	p.target = p.release.last
 	p.others = slices.DeleteFunc(slices.Clone(p.all()), func(m *member) bool { return m == p.target })
 }
@@ -267,11 +298,15 @@ func (p *plan) isTried() bool {
 	return r != nil && r.last != nil && !r.isRestart && !r.hasFailed && p.newRS != nil
 }
 
-// attempt returns which attempt at the present release is under way. If the last one failed, another template has completed
-// since. What a person has asked for before is asked for only once, also if somebody deletes the ReplicaSet.
+// isWatched reports whether the pods of the present rollout are to be looked at.
+func (p *plan) isWatched() bool { return p.isTried() || p.isLimited() && p.newRS != nil }
+
+// attempt returns which attempt at the present release is under way. If the last one failed or was given up, another template has
+// completed since. What a person has asked for before is asked for only once, also if somebody deletes the ReplicaSet.
 func (p *plan) attempt() int64 {
-	last := p.release.outcome
-	if last.Ended == failed {
+	last, back := p.release.outcome, p.release.last
+	isGivenUp := last.Step != "" && back != nil && last.Order < back.outcome().Order
+	if last.Ended == failed || isGivenUp {
 		last.Attempt++
 	}
 	return max(1, last.Attempt, p.asked())
@@ -290,7 +325,7 @@ func (p *plan) retried() (attempt int64) {
 func (p *plan) asked() int64 {
 	name, number, _ := strings.Cut(p.d.Annotations[retryAnnotation], "/")
 	attempt, err := strconv.ParseUint(number, 10, 30)
-	isNamed := func(m *member) bool { return m.Name == name && m.Bare == p.d.Bare }
+	isNamed := func(m *member) bool { return m.Name == name && p.isOfRelease(m) }
 	if err != nil || !slices.ContainsFunc(p.all(), isNamed) {
 		return 0
 	}
@@ -313,15 +348,16 @@ func (p *plan) judge() {
 	case r.outcome.Ended == failed && p.retried() > 0:
 		r.outcome = outcome{Attempt: p.retried()}
 		p.note(p.newRS, r.outcome)
-	case p.isTried():
+	case p.isWatched():
 		p.judgeAttempt()
 	}
+	p.takeStep()
 }
 
 func (p *plan) judgeAttempt() {
 	r := p.release
 	attempt := p.attempt()
-	if cause := p.failure(); cause != "" {
+	if cause := p.failure(); cause != "" && p.isTried() && p.goesBack(cause) {
 		r.outcome = outcome{Ended: failed, Attempt: attempt, Cause: cause, Why: brief.Within(longestWhy, p.why(cause))}
 		p.note(p.newRS, r.outcome)
 		p.newRS.failedBy = cause
@@ -336,11 +372,14 @@ func (p *plan) judgeAttempt() {
 		p.wake = earlier(p.wake, next)
 		return
 	}
-	r.look = &LookAtPods{Target: p.newRS.Meta, Attempt: attempt, At: p.s.Now, IsLast: p.isComplete(), Found: &Look{}}
+	r.look = &LookAtPods{Target: p.newRS.Meta, Attempt: attempt, At: p.s.Now, IsLast: p.isComplete() || p.isToProve(), Found: &Look{}}
 }
 
 // why says what was seen of a release that has failed.
 func (p *plan) why(cause FailureCause) string {
+	if cause == FailedByAbort {
+		return "it was aborted"
+	}
 	seen := p.trial().Worst.String()
 	if cause == FailedByImage || cause == FailedUnready {
 		seen += fmt.Sprintf(", and its progress deadline of %s has passed", *p.d.ProgressDeadline)
@@ -350,6 +389,9 @@ func (p *plan) why(cause FailureCause) string {
 
 // failure returns why the present release has failed, empty if it has not.
 func (p *plan) failure() (cause FailureCause) {
+	if p.isAborted() {
+		return FailedByAbort
+	}
 	t := p.trial()
 	if t == nil {
 		return ""
@@ -365,7 +407,7 @@ func (p *plan) failure() (cause FailureCause) {
 		return FailedByConfig
 	case t.Worst.IsBroken():
 		return FailedByCrash
-	case !isOverdue || t.At.Before(overdue) || !hasHadItsTime:
+	case !hasHadItsTime, (!isOverdue || t.At.Before(overdue)) && !p.isNotedHeld():
 		return ""
 	case t.Worst.LacksImage():
 		return FailedByImage
@@ -419,7 +461,7 @@ func (p *plan) restartedWithin() string {
 	restarted := p.d.Template.decode().Annotations
 	at, err := time.Parse(time.RFC3339Nano, restarted[origin.TimestampAnnotation])
 	isEarlier := func(m *member) bool { // a template keeps the annotations of a restart before the release
-		return m != p.newRS && m.Bare == p.d.Bare && ByRevision(m.ReplicaSet, p.release.last.ReplicaSet) > 0 && at.After(m.Created)
+		return m != p.newRS && m.Bare == p.bare && ByRevision(m.ReplicaSet, p.release.last.ReplicaSet) > 0 && at.After(m.Created)
 	}
 	cause := restarted[origin.CauseAnnotation]
 	if err != nil || cause == "" || !slices.ContainsFunc(p.oldRSs, isEarlier) {
@@ -478,16 +520,18 @@ func (p *plan) noteStillFailed() {
 		"The pod template is that of a release that has failed, apart from restarts, so nothing is rolled out and no pod restarts. "+p.fallBackMessage())
 }
 
+const noDeadline = "the Deployment has no progressDeadlineSeconds"
+
 // noteUnkept reports at the beginning of a rollout, or the end of a fall-back, that the Deployment asks in vain to fall back.
 func (p *plan) noteUnkept() {
 	asked, found := p.d.Annotations[onFailureAnnotation]
 	why := ""
 	switch {
-	case !found || p.release != nil:
+	case !found || p.s.fallsBack():
 	case asked != fallBack:
 		why = fmt.Sprintf("its value is not %s", fallBack)
 	case p.d.ProgressDeadline == nil:
-		why = "the Deployment has no progressDeadlineSeconds"
+		why = noDeadline
 	case p.s.IsBackup:
 		why = "the deployment engine stands by for another controller, which would roll the failed release out again"
 	}

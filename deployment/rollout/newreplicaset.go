@@ -49,7 +49,7 @@ func (p *plan) orderNew(name, hash string) {
 	annotations := annotationsOfNew(p.d, nil, p.nextRevision())
 	maps.Copy(annotations, p.d.sizeAnnotations())
 	p.newRS = &member{
-		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: own(annotations), Sum: p.d.Sum, Bare: p.d.Bare},
+		ReplicaSet: &ReplicaSet{Meta: Meta{Namespace: p.d.Namespace, Name: name}, Created: p.s.Now, Annotations: own(annotations), Sum: p.d.Sum, Bare: p.bare},
 		isOrdered:  true,
 	}
 	if p.isFallenBack() {
@@ -63,6 +63,7 @@ func (p *plan) orderNew(name, hash string) {
 		p.noteStillFailed()
 	}
 	p.noteUnkept()
+	p.noteUnkeptSteps()
 	p.create = []Action{CreateReplicaSet{Name: name, Hash: hash, Replicas: p.newRS.size, Annotations: annotations}}
 	if p.d.ProgressDeadline != nil {
 		p.noteCreated(name)

@@ -2,9 +2,12 @@ package rollout
 
 import (
 	"maps"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+
+	"kubernetes-deployment-restart-controller/internal/podtemplate"
 )
 
 // Plan computes what has to be done for a Deployment now, and when to plan again even if
@@ -29,6 +32,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 		p.notePause()
 		p.refreshNew()
 		p.rescale()
+		p.noteHeld() // its pods may break meanwhile
 		p.retryPods()
 		if !isRollback {
 			p.prune()
@@ -41,7 +45,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 	}
 	p.notePause()
 	p.judge()
-	if p.isRescaled() && !p.isFallenBack() { // else what has failed must not grow
+	if p.isRescaled() && !p.isFallenBack() && !p.isLimited() { // else what has failed must not grow, or beyond its step
 		p.refreshNew()
 		if p.rescale() {
 			p.retryPods()
@@ -50,6 +54,7 @@ func Plan(s *State) (actions []Action, wake time.Time) {
 		}
 	}
 	p.strategy.step(p)
+	p.noteSizes()
 	p.retryPods()
 	p.prune()
 	p.estimateProgress()
@@ -84,10 +89,13 @@ type plan struct {
 	// failed. others holds all other ReplicaSets, the oldest first.
 	target *member
 	others []*member
-	// release is nil unless a failed release falls back. fellBack is what to report with the status
-	// that says first that it has, empty for nothing.
-	release  *release
-	fellBack string
+	// bare is the sum of the Deployment's template without the annotations of restarts.
+	bare podtemplate.Sum
+	// release is nil unless a failed release falls back, or rollouts take steps. fellBack is what to report with the status
+	// that says first that it has, empty for nothing; held is that with the one that says first that
+	// it waits at a step.
+	release        *release
+	fellBack, held string
 
 	conditions *conditions
 	collisions *int32
@@ -140,8 +148,19 @@ func newPlan(s *State) *plan {
 		}
 	}
 	p.target, p.others = p.newRS, p.oldRSs
+	p.bare = p.bareOfTemplate()
 	p.readRelease()
 	return p
+}
+
+// bareOfTemplate returns [Deployment.Bare], also of a Deployment that does not ask for anything about releases any more.
+func (p *plan) bareOfTemplate() podtemplate.Sum {
+	isNoted := func(m *member) bool { return m.Annotations[outcomeAnnotation] != "" }
+	if knowsReleases(p.d.Annotations) || !slices.ContainsFunc(p.all(), isNoted) {
+		return p.d.Bare
+	}
+	_, bare := sumsOf(p.d.Template.decode(), true)
+	return bare
 }
 
 // all returns all ReplicaSets, the new one at the end.

@@ -25,7 +25,7 @@ func (p *plan) notePause() {
 	if p.d.ProgressDeadline == nil || p.conditions.progressesBy(ReasonTimedOut) {
 		return
 	}
-	isNoted := p.conditions.progressesBy(reasonPaused)
+	isNoted := p.conditions.progressesBy(reasonPaused) && (p.d.Paused || !p.isNotedHeld())
 	switch {
 	case p.d.Paused && !isNoted:
 		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionUnknown, reasonPaused, "Deployment is paused")
@@ -46,25 +46,28 @@ func (p *plan) estimateProgress() {
 func (p *plan) noteProgress() {
 	if p.d.ProgressDeadline == nil {
 		p.conditions.remove(appsv1.DeploymentProgressing)
+		p.conditions.remove(conditionAtStep)
 		p.noteFallenBack()
 		return
 	}
 	if p.creationFailed && !p.isFallenBack() {
 		p.conditions.remove(conditionFallenBack)
+		p.conditions.remove(conditionAtStep)
 		return // already reported
 	}
 	p.noteBeginning()
 	p.noteFallenBack()
 	subject := p.subject()
 	switch {
-	case p.isFallenBack():
+	case p.noteHeld(), p.isFallenBack():
 	case p.hasStopped():
 		p.conditions.renewProgress(reasonProgressed, subject+" is progressing.")
-	case p.isTried() && p.d.Replicas == 0: // zero pods complete nothing, and exceed no deadline
+	case (p.isTried() || p.isStepping()) && p.d.Replicas == 0: // zero pods complete nothing, and exceed no deadline
 		p.conditions.set(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonProgressed, subject+" is progressing.")
 	case p.isComplete() && p.isProven():
 		p.noteComplete(subject + " has successfully progressed.")
 		p.noteCompleted()
+		p.conditions.remove(conditionAtStep)
 	case p.wasComplete(): // pods that come and go later are not part of a rollout
 	case p.hasProgressed():
 		p.conditions.renewProgress(reasonProgressed, subject+" is progressing.")
@@ -122,7 +125,7 @@ func (p *plan) noteComplete(message string) {
 
 // isComplete reports whether all pods are new and available, and there are as many as wanted.
 func (p *plan) isComplete() bool {
-	return p.newRS != nil && !p.isFallenBack() && p.updated() == p.d.Replicas &&
+	return p.newRS != nil && !p.isFallenBack() && !p.isLimited() && p.updated() == p.d.Replicas &&
 		sum(p.all(), existing) == p.d.Replicas &&
 		sum(p.all(), available) == p.d.Replicas && !p.awaitsEnds()
 }
@@ -193,7 +196,7 @@ func (p *plan) deadline() (deadline time.Time, running bool) {
 		return time.Time{}, false
 	}
 	switch progressing.Reason {
-	case reasonComplete, ReasonTimedOut:
+	case reasonComplete, ReasonTimedOut, reasonPaused:
 		return time.Time{}, false
 	}
 	return progressing.LastUpdateTime.Add(*p.d.ProgressDeadline), true

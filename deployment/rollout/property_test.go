@@ -17,10 +17,10 @@ import (
 )
 
 // drawn generates states. A wild one has extreme numbers, and annotations that
-// nobody would write.
+// nobody would write. With inSteps, most Deployments take steps.
 type drawn struct {
 	*rapid.T
-	wild bool
+	wild, inSteps bool
 }
 
 func (d drawn) number(name string, least, most int64) int64 {
@@ -32,6 +32,14 @@ func (d drawn) number(name string, least, most int64) int64 {
 
 // chance is true once in so many times.
 func (d drawn) chance(name string, of int) bool { return rapid.IntRange(1, of).Draw(d.T, name) == of }
+
+// outsideSteps is chance for what rules steps out.
+func (d drawn) outsideSteps(name string, of int) bool {
+	if d.inSteps {
+		of *= 10
+	}
+	return d.chance(name, of)
+}
 
 func (d drawn) pick(name string, choices ...string) string {
 	return rapid.SampledFrom(choices).Draw(d.T, name)
@@ -58,7 +66,7 @@ func (d drawn) state() *State {
 			s.Pods = map[types.UID]int{rs.UID: int(pods)}
 		}
 	}
-	if d.chance("orphan", 6) {
+	if d.outsideSteps("orphan", 6) {
 		s.Orphans = []*ReplicaSet{set("v9", d.number("orphan's size", 0, 3), 0)}
 	}
 	ago := func(name string) time.Time {
@@ -87,6 +95,7 @@ func (d drawn) deployment(templates map[string]*corev1.PodTemplateSpec) *Deploym
 			d.pick("message", "", `ReplicaSet "web-v1"`, `ReplicaSet "web-v2"`, `ReplicaSet "web-v3"`), rapid.SampledFrom([]float64{2000, 3000, 3590}).Draw(d.T, "since")),
 		condition(appsv1.DeploymentReplicaFailure, corev1.ConditionTrue, "FailedCreate", "", 10),
 		condition(conditionFallenBack, corev1.ConditionTrue, FailedByCrash.reason(), "", 3000),
+		condition(conditionAtStep, corev1.ConditionTrue, reasonRelease, "", 3000),
 	} {
 		if d.chance("condition", 2) {
 			conditions = append(conditions, c)
@@ -97,27 +106,30 @@ func (d drawn) deployment(templates map[string]*corev1.PodTemplateSpec) *Deploym
 			if d.chance("asks to fall back", 2) {
 				object.Annotations[onFailureAnnotation] = d.pick("on failure", fallBack, fallBack, fallBack, fallBack, "x")
 			}
+			if !d.outsideSteps("asks for no steps", 2) {
+				d.askForSteps(object.Annotations)
+			}
 			object.Spec.Template = *templates[object.Spec.Template.Spec.Containers[0].Image]
-			if d.chance("restarted", 8) {
+			if d.outsideSteps("restarted", 8) {
 				object.Spec.Template = *restartOf(&object.Spec.Template, "later")
 			}
-			if d.chance("other strategy", 4) {
+			if d.outsideSteps("other strategy", 4) {
 				object.Spec.Strategy = appsv1.DeploymentStrategy{Type: d.otherStrategy()}
 			}
 			object.Spec.Paused = d.chance("paused", 8)
-			if d.chance("deleting", 12) {
+			if d.outsideSteps("deleting", 12) {
 				object.DeletionTimestamp = &metav1.Time{Time: noon}
 			}
 			if d.chance("limited", 2) {
 				withHistoryLimit(int32(rapid.IntRange(0, 3).Draw(d.T, "limit")))(object)
 			}
-			if d.chance("no deadline", 4) {
+			if d.outsideSteps("no deadline", 4) {
 				object.Spec.ProgressDeadlineSeconds = nil
 			}
 			if d.chance("replacement", 3) {
 				object.Annotations[replacementAnnotation] = d.pick("policy", whenTerminating, whenTerminated, "x")
 			}
-			if d.chance("rollback", 10) {
+			if d.outsideSteps("rollback", 10) {
 				object.Annotations[RollbackAnnotation] = d.pick("to", "0", "1", "7", "x")
 			}
 			if d.wild && d.chance("revision", 3) {
@@ -140,7 +152,7 @@ func (d drawn) otherStrategy() appsv1.DeploymentStrategyType {
 }
 
 func (d drawn) replicaSet(image string, template *corev1.PodTemplateSpec) *ReplicaSet {
-	if !d.chance("exists", 2) {
+	if d.outsideSteps("does not exist", 2) {
 		return nil
 	}
 	size := d.number("size", 0, 8)
@@ -148,7 +160,7 @@ func (d drawn) replicaSet(image string, template *corev1.PodTemplateSpec) *Repli
 		size = 0
 	}
 	return set(image, size, 0, func(rs *ReplicaSet) {
-		rs.Sum, rs.Bare = sumsOf(template, !d.chance("made before it asked", 8))
+		rs.Sum, rs.Bare = sumsOf(template, d.inSteps || !d.chance("made before it asked", 8))
 		rs.Observed = !d.chance("unobserved", 4)
 		if rs.Existing = size; !rs.Observed || d.chance("differs", 3) {
 			rs.Existing = d.number("existing", 0, 10)
@@ -165,7 +177,7 @@ func (d drawn) replicaSet(image string, template *corev1.PodTemplateSpec) *Repli
 			rs.Terminating = nil
 		}
 		rs.Deleting = d.chance("dying", 10)
-		if d.chance("stranger", 30) {
+		if d.outsideSteps("stranger", 30) {
 			rs.SetLabels(map[string]string{"app": "other"})
 		}
 		if d.chance("failing", 10) {
@@ -190,14 +202,15 @@ func (d drawn) annotate(web *Deployment, rs *ReplicaSet, scaled bool, total int6
 }
 
 // isScaling reports whether a plan brings the ReplicaSets to another size of the Deployment,
-// which is not for a rollout to limit. While a release is fallen back, the strategy does that.
+// which is not for a rollout to limit. While a release is fallen back or waits at a step, the strategy does that.
 func isScaling(s *State) bool {
 	p := newPlan(s)
 	if s.Deployment.Paused {
 		return true
 	}
 	p.judge()
-	return p.isRescaled() && !p.isFallenBack()
+	cannotBegin := p.newRS == nil && s.Creation.Name != ""
+	return p.isRescaled() && !p.isFallenBack() && (!p.isLimited() || cannotBegin)
 }
 
 // sizesOf are the sizes that ReplicaSets have before a plan.
@@ -489,39 +502,22 @@ func TestEveryPlanMakesProgressOrWaitsForSomething(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawn{T: t}.state()
 		actions, wake := planned(t, s)
-		if len(actions) == 0 && wake.IsZero() && waitsFor(s) == "" && !newPlan(s).isComplete() && !isWayBackTaken(s) {
+		if len(actions) == 0 && wake.IsZero() && waitsFor(s) == "" && !newPlan(s).isComplete() && !isWayBackTaken(s) && !isHeldRightly(s) {
 			t.Fatal("it waits needlessly")
 		}
 	})
 }
 
-// If all obey, a rollout is complete after a bounded number of plans, and then
+// If all obey, a rollout is complete after a bounded number of plans, or has come as far as its step allows, and then
 // there is nothing left to do.
 func TestPlansLeadToTheEnd(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawn{T: t}.state()
-		for steps := 0; ; steps++ {
-			actions, wake := planned(t, s)
-			if s.Deployment.Strategy == appsv1.RollingUpdateDeploymentStrategyType || steps > 0 {
-				checkLimits(t, s, actions)
-			}
-			if len(actions) == 0 && wake.IsZero() && steps > 0 {
-				break
-			}
-			if steps > 100 {
-				t.Fatalf("still after %d steps: %v", steps, actions)
-			}
-			s = carryOut(s, actions)
-			obey(s)
-			if len(actions) == 0 && wake.After(s.Now) {
-				s.Now = wake
-			}
-		}
+		s := obeyed(t, drawn{T: t}.state())
 		p := newPlan(s)
 		if s.Deployment.Paused || s.Deployment.Deleting {
 			return
 		}
-		if isWayBackTaken(s) {
+		if isWayBackTaken(s) || isHeldRightly(s) {
 			return
 		}
 		if !p.isComplete() || sum(p.oldRSs, size) > 0 {

@@ -26,8 +26,15 @@ func (p *plan) prune() {
 	}
 }
 
-// isWayBack reports whether a ReplicaSet is the last one that completed, so that a failed release falls back to it.
-func (p *plan) isWayBack(m *member) bool { return p.release != nil && m == p.release.last }
+// isWayBack reports whether a ReplicaSet is the last one that completed, so that a failed release falls back to it, or shows that the
+// present template has completed once, so that its rollout takes no steps.
+func (p *plan) isWayBack(m *member) bool {
+	if p.release == nil {
+		return false
+	}
+	isBegun := p.newRS != nil && p.newRS.outcome().Ended != completed && p.d.Replicas > 0
+	return m == p.release.last || isBegun && p.isOfRelease(m) && m.outcome().Ended == completed
+}
 
 func (p *plan) deleteFinished(members []*member) {
 	for _, m := range members {

@@ -55,7 +55,7 @@ func NewDeployment(object *appsv1.Deployment) *Deployment {
 		Status:           object.Status,
 		StatusBy:         LastStatusWrite(object.ManagedFields, FieldManager),
 	}
-	d.Sum, d.Bare = sumsOf(&object.Spec.Template, asksToFallBack(object.Annotations))
+	d.Sum, d.Bare = sumsOf(&object.Spec.Template, knowsReleases(object.Annotations))
 	d.Heavy = object.Spec.Size() > heavySpec
 	d.Invalid = d.resolve(&object.Spec.Strategy)
 	return d
@@ -122,7 +122,7 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 		Terminating:     object.Status.TerminatingReplicas,
 		Failure:         replicaFailure(object.Status.Conditions),
 	}
-	rs.Sum, rs.Bare = sumsOf(&object.Spec.Template, asksToFallBack(object.Annotations))
+	rs.Sum, rs.Bare = sumsOf(&object.Spec.Template, knowsReleases(object.Annotations))
 	rs.Heavy = object.Spec.Size() > heavySpec
 	rs.Controller, rs.ControllerName = controllerOf(object)
 	rs.SetLabels(object.Labels)
@@ -130,10 +130,10 @@ func NewReplicaSet(object *appsv1.ReplicaSet) *ReplicaSet {
 	return rs
 }
 
-// asksToFallBack reports whether a Deployment asks to fall back, or did when it made a ReplicaSet, or noted how that ended. It
+// knowsReleases reports whether a Deployment asks to fall back or for steps, or did when it made a ReplicaSet, or noted how that ended. It
 // costs nothing for others that a restart of a template is told from a release.
-func asksToFallBack(annotations map[string]string) bool {
-	return annotations[onFailureAnnotation] != "" || annotations[outcomeAnnotation] != ""
+func knowsReleases(annotations map[string]string) bool {
+	return annotations[onFailureAnnotation] != "" || annotations[stepsAnnotation] != "" || annotations[outcomeAnnotation] != ""
 }
 
 // MetaOf returns the Meta of an API object.

@@ -79,7 +79,7 @@ func (d drawn) releases(s *State) {
 	if d.chance("trial", 2) {
 		s.Trial = d.trial(s)
 	}
-	s.IsBackup = d.chance("backup", 16)
+	s.IsBackup = d.outsideSteps("backup", 16)
 }
 
 // failedAfterAnother notes that the present release has failed, and another one completed before.
@@ -105,13 +105,17 @@ func (d drawn) outcome(rs *ReplicaSet, order int64) outcome {
 	if o.Ended == failed {
 		o.Cause, o.Why = rapid.SampledFrom(FailureCauses).Draw(d.T, "cause"), "it was so"
 	}
+	if o.Ended == "" && d.chance("at a step", 2) {
+		d.step(&o)
+	}
 	return o
 }
 
 func (d drawn) oddOutcome(rs *ReplicaSet) string {
 	return d.pick("odd", "x", "{}", "[]", "null", fmt.Sprintf(`{"uid":%q,"ended":"completed","order":-1}`, rs.UID), fmt.Sprintf(`{"uid":%q,"ended":"failed","order":9223372036854775807}`, rs.UID),
 		fmt.Sprintf(`{"uid":%q,"ended":"other","order":7}`, rs.UID), fmt.Sprintf(`{"uid":%q,"ended":"failed","order":7,"attempt":2147483647}`, rs.UID),
-		fmt.Sprintf(`{"uid":%q,"ended":"completed","order":7,"why":%q}`, rs.UID, strings.Repeat("x", longestOutcome)))
+		fmt.Sprintf(`{"uid":%q,"ended":"completed","order":7,"why":%q}`, rs.UID, strings.Repeat("x", longestOutcome)),
+		fmt.Sprintf(`{"uid":%q,"order":7,"attempt":1,"step":%q}`, rs.UID, strings.Repeat("1", longestStep+1)), fmt.Sprintf(`{"uid":%q,"ended":"failed","order":7,"step":"1"}`, rs.UID))
 }
 
 func (d drawn) trial(s *State) *Trial {
@@ -153,11 +157,15 @@ func outcomeOf(rs *ReplicaSet) outcome {
 	return outcome{}
 }
 
-// wayBack is the ReplicaSet that completed last, by the notes; nil if none did.
-func wayBack(s *State) (last *ReplicaSet) {
-	if !s.fallsBack() {
+// wayBack is the ReplicaSet that completed last, by the notes; nil if none did, or nobody asks for notes.
+func wayBack(s *State) *ReplicaSet {
+	if !remembers(s) {
 		return nil
 	}
+	return latestCompleted(s)
+}
+
+func latestCompleted(s *State) (last *ReplicaSet) {
 	for _, rs := range oldestFirst(s.ReplicaSets) {
 		if o := outcomeOf(rs); o.Ended == completed && !rs.Deleting && (last == nil || o.Order > outcomeOf(last).Order) {
 			last = rs
@@ -174,7 +182,7 @@ func lastEnd(s *State) (last outcome) {
 		if said != nil && said.Reason == reasonComplete && strings.Contains(said.Message, strconv.Quote(rs.Name)) && rs.Replicas > 0 && outcomeOf(rs).Ended == failed {
 			continue
 		}
-		if o := outcomeOf(rs); rs.Bare == s.Deployment.Bare && o.Order > last.Order {
+		if o := outcomeOf(rs); isOfRelease(s, rs) && o.Order > last.Order {
 			last = o
 		}
 	}
@@ -184,7 +192,7 @@ func lastEnd(s *State) (last outcome) {
 // isWayBackTaken reports whether the release has failed and the ReplicaSet that completed last has all the pods.
 func isWayBackTaken(s *State) bool {
 	back, end := wayBack(s), lastEnd(s)
-	if back == nil || back.Bare == s.Deployment.Bare || end.Ended != failed || end.Order < outcomeOf(back).Order {
+	if !isFailed(s) {
 		return false
 	}
 	for _, rs := range s.ReplicaSets {
@@ -212,16 +220,9 @@ func setOf(s *State, target Meta) *ReplicaSet {
 func checkReleases(t *rapid.T, s *State, actions []Action) {
 	d := s.Deployment
 	_, asksForRollback := rollbackRequest(d)
-	present, order := &State{}, int64(0)
-	*present = *s
-	present.ReplicaSets = nil
-	for _, rs := range s.ReplicaSets { // those that the plan has changed so far
-		rs = new(*rs)
-		rs.Annotations = maps.Clone(rs.Annotations)
-		present.ReplicaSets = append(present.ReplicaSets, rs)
-		order = max(order, outcomeOf(rs).Order)
-	}
-	scaling := isScaling(s)
+	present, known := copied(s), copied(named(s)) // that the plan has changed so far, and with what the last status names
+	orders := map[int64]bool{}
+	sizes, scaling := sizesOf(s), isScaling(s)
 	for _, action := range actions {
 		switch a := action.(type) {
 		case RollBack, EndRollBack:
@@ -232,6 +233,8 @@ func checkReleases(t *rapid.T, s *State, actions []Action) {
 			if back := wayBack(present); back != nil && isFailed(present) && a.Replicas > 0 {
 				t.Fatalf("a release that has failed: %s", action)
 			}
+			checkSizeAtStep(t, known, &ReplicaSet{Sum: d.Sum}, 0, a.Replicas, scaling, action)
+			sizes[a.Name] = a.Replicas
 		case UpdateReplicaSet:
 			rs := setOf(present, a.Target)
 			if rs == nil {
@@ -241,14 +244,25 @@ func checkReleases(t *rapid.T, s *State, actions []Action) {
 			maps.Copy(rs.Annotations, a.Annotations)
 			after := outcomeOf(rs)
 			if before != after && after != (outcome{}) {
-				if after.Order <= order {
+				isBefore := func(rs *ReplicaSet) bool { return outcomeOf(rs).Order >= after.Order }
+				if orders[after.Order] || slices.ContainsFunc(s.ReplicaSets, isBefore) {
 					t.Fatalf("an outcome that is not the last one: %s", action)
 				}
-				order = after.Order
+				orders[after.Order] = true
+				checkStep(t, known, &a, after)
 			}
-			checkUpdate(t, present, rs, &a, before, after, scaling)
+			same := setOf(known, a.Target)
+			maps.Copy(same.Annotations, a.Annotations)
+			if before != after && after.Ended == failed { // the note must not be taken for one from before
+				rs.Replicas, same.Replicas = 0, 0
+			}
+			sizes[rs.Name] = a.To
+			if isRetried := before.Ended == completed && after.Ended == "" && after.Attempt > 0; !isRetried { // else it was a way back until now
+				checkSizeAtStep(t, known, rs, a.From, a.To, scaling, action)
+			}
+			checkUpdate(t, known, rs, &a, before, after, scaling)
 		case DeleteReplicaSet:
-			for _, known := range []*State{s, present} {
+			for _, known := range []*State{named(s), present} {
 				if back := wayBack(known); back != nil && back.UID == a.Target.UID {
 					t.Fatalf("the last one that completed: %s", action)
 				}
@@ -259,43 +273,62 @@ func checkReleases(t *rapid.T, s *State, actions []Action) {
 			}
 		case UpdateStatus:
 			fallen := newConditions(s.Now, a.Status.Conditions).get(conditionFallenBack)
-			if fallen != nil && !d.Paused && !d.Deleting && !isFailed(present) && s.fallsBack() {
+			if fallen != nil && !d.Paused && !d.Deleting && !isFailed(present) && remembers(s) {
 				t.Fatalf("nothing has failed: %s", action)
 			}
+			after := copied(known)
+			for _, rs := range after.ReplicaSets {
+				rs.Replicas = sizes[rs.Name]
+			}
+			checkHeld(t, after, &a.Status)
 		}
 	}
+}
+
+// copied returns a state whose ReplicaSets and their annotations are copies.
+func copied(s *State) *State {
+	copied := *s
+	copied.ReplicaSets = nil
+	for _, rs := range s.ReplicaSets {
+		rs = new(*rs)
+		rs.Annotations = maps.Clone(rs.Annotations)
+		copied.ReplicaSets = append(copied.ReplicaSets, rs)
+	}
+	return &copied
 }
 
 // isFailed reports whether the present release has failed, is not to be tried again, and can fall back.
 func isFailed(s *State) bool {
 	back, end := wayBack(s), lastEnd(s)
-	return back != nil && back.Bare != s.Deployment.Bare && end.Ended == failed && end.Order > outcomeOf(back).Order
+	goesBack := s.fallsBack() || end.Cause == FailedByAbort
+	return back != nil && back.Bare != bareOf(s) && end.Ended == failed && goesBack && end.Order > outcomeOf(back).Order
 }
 
 // checkUpdate checks one write to a ReplicaSet, which is as after it.
 func checkUpdate(t *rapid.T, s *State, rs *ReplicaSet, a *UpdateReplicaSet, before, after outcome, scaling bool) {
-	d := s.Deployment
-	isOfRelease := rs.Bare == d.Bare
+	d, st := s.Deployment, standOf(s)
 	isNew := before != after
+	isLast := st.isLimited() && rs.UID == st.last.UID // it has the pods that the new one may not have
 	switch {
 	case isNew && after.Ended == failed && wayBack(s) == nil:
 		t.Fatalf("a first rollout has failed: %s", a)
 	case isNew && after.Ended == failed && rs.Bare == wayBack(s).Bare:
 		t.Fatalf("a restart has failed: %s", a)
-	case isNew && after.Ended == "" && after.Attempt > 0 && !strings.HasSuffix(d.Annotations[retryAnnotation], fmt.Sprint("/", after.Attempt)):
+	case isNew && after.Ended == "" && after.Step == "" && after.Cause == "" && after.Attempt > 0 && !strings.HasSuffix(d.Annotations[retryAnnotation], fmt.Sprint("/", after.Attempt)):
 		t.Fatalf("nobody has asked for another attempt: %s", a)
 	case isNew && after.Ended == completed && d.Status.AvailableReplicas == 0 && (rs.Available == 0 || d.Replicas == 0):
 		t.Fatalf("no pods complete nothing: %s", a)
 	case a.FailedBy != "" && (!isNew || after.Ended != failed || after.Cause != a.FailedBy):
 		t.Fatalf("failed by %s, and it is noted %v", a.FailedBy, after)
-	case scaling || d.Paused || !s.fallsBack():
-	case a.To > a.From && isFailed(s) && isOfRelease:
+	case scaling || d.Paused || !remembers(s):
+	case a.To > a.From && isFailed(s) && isOfRelease(s, rs):
 		t.Fatalf("a release that has failed: %s", a)
+	case isLast && a.To <= max(a.From, d.Replicas-st.most):
 	case a.To > a.From && rs.Sum != d.Sum && !isFailed(s):
 		t.Fatalf("an old ReplicaSet, and nothing has failed: %s", a)
 	case a.To > a.From && rs.Sum != d.Sum && rs.UID != wayBack(s).UID:
 		t.Fatalf("one that was not the last to complete: %s", a)
-	case a.To < a.From && a.To < d.Replicas && rs.Sum == d.Sum && !isFailed(s):
+	case a.To < a.From && a.To < min(d.Replicas, st.most) && rs.Sum == d.Sum && !isFailed(s):
 		t.Fatalf("the new one, and it is not noted that it has failed: %s", a)
 	}
 }
@@ -308,25 +341,31 @@ func TestNoPlanDoesWhatMustNeverHappenToARelease(t *testing.T) {
 	})
 }
 
-// A Deployment that does not ask to fall back is driven as if nobody ever had. Only the notes go.
+// A Deployment that asks neither to fall back nor for steps is driven as if nobody ever had. Only the notes go.
 func TestWithoutTheAnnotationAPlanKnowsNothingOfReleases(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawn{T: t, wild: rapid.Bool().Draw(t, "wild")}.state()
 		if s.fallsBack() {
 			delete(s.Deployment.Annotations, onFailureAnnotation)
 		}
-		plain := *s
-		plain.Trial, plain.ReplicaSets = nil, nil
+		delete(s.Deployment.Annotations, stepsAnnotation)
+		for _, rs := range s.ReplicaSets {
+			if o := outcomeOf(rs); o.Step != "" || o.Cause == FailedByAbort { // which would hold on
+				o.Step, o.Cause = "", FailedByCrash
+				noted(rs, o)
+			}
+		}
+		plain := *copied(s)
+		plain.Trial = nil
 		plain.Deployment = new(*s.Deployment)
 		plain.Deployment.Annotations = maps.Clone(s.Deployment.Annotations)
-		delete(plain.Deployment.Annotations, retryAnnotation)
+		for _, key := range []string{retryAnnotation, promoteAnnotation, abortAnnotation} {
+			delete(plain.Deployment.Annotations, key)
+		}
 		marked := map[types.UID]bool{}
-		for _, rs := range s.ReplicaSets {
-			rs = new(*rs)
-			rs.Annotations = maps.Clone(rs.Annotations)
+		for _, rs := range plain.ReplicaSets {
 			marked[rs.UID] = rs.Annotations[outcomeAnnotation] != ""
 			delete(rs.Annotations, outcomeAnnotation)
-			plain.ReplicaSets = append(plain.ReplicaSets, rs)
 		}
 		got, gotWake := planned(t, s)
 		want, wantWake := planned(t, &plain)

@@ -50,7 +50,7 @@ func (p *plan) giveUpRollback(reason, message string) {
 }
 
 // settings are annotations that stand for fields outside the template, so that a rollback leaves them.
-var settings = []string{replacementAnnotation, onFailureAnnotation}
+var settings = []string{replacementAnnotation, onFailureAnnotation, stepsAnnotation, soakAnnotation, stepsForAnnotation}
 
 // restore returns the action that restores the template and the annotations of a
 // ReplicaSet.

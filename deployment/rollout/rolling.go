@@ -24,7 +24,13 @@ func (rollingUpdate) needsPods() bool { return false }
 // step takes the next step. It adds as many new pods as the surge allows; if it cannot, it
 // removes as many old pods as the available ones allow.
 func (r rollingUpdate) step(p *plan) {
-	if (p.ensureNew() || p.isFallenBack()) && !p.isSettling() && !p.resize(p.target, r.sizeOfTarget(p)) {
+	if !p.ensureNew() && !p.isFallenBack() {
+		if p.isLimited() {
+			p.rescaleLast() // a scaling does not wait for the new one
+		}
+		return
+	}
+	if !p.isSettling() && !p.resize(p.target, r.sizeOfTarget(p)) && !p.fillUp() {
 		p.shrinkOld()
 	}
 }
@@ -49,10 +55,11 @@ func (p *plan) isSettling() bool {
 // sizeOfTarget returns how large the target may be now. For example, with 10 replicas,
 // a surge of 3 and 10 old pods, the size is 3; when 5 of the old pods are gone, it is 8.
 func (rollingUpdate) sizeOfTarget(p *plan) int64 {
-	if p.target.size >= p.d.Replicas {
-		return p.d.Replicas
+	most := p.most()
+	if p.target.size >= most {
+		return min(p.target.size, p.d.Replicas)
 	}
-	return min(p.target.size+p.room(), p.d.Replicas)
+	return min(p.target.size+p.room(), most)
 }
 
 // shrinkOld removes pods from the other ReplicaSets, the oldest ReplicaSets first. It removes
@@ -69,13 +76,17 @@ func (p *plan) shrinkOld() {
 		return
 	}
 	spare := sum(p.all(), staying) - p.d.minAvailable()
-	for _, m := range p.others {
-		unhealthy := min(max(m.size-m.Available, 0), excess)
+	shrinking := p.others
+	if p.isLimited() {
+		shrinking = append(slices.Clone(shrinking), p.target) // a scaling may have made its pods too many
+	}
+	for _, m := range shrinking {
+		unhealthy := min(max(m.size-m.Available, 0), excess, p.beyondLeast(m))
 		excess -= unhealthy
 		p.resize(m, m.size-unhealthy)
 	}
-	for _, m := range p.others {
-		healthy := min(m.size, max(spare, 0))
+	for _, m := range shrinking {
+		healthy := min(p.beyondLeast(m), max(spare, 0))
 		spare -= healthy
 		p.resize(m, m.size-healthy)
 	}

@@ -19,6 +19,9 @@ func (p *plan) isOutdated(m *member) bool {
 // rescale adjusts the ReplicaSets to the number of replicas without moving pods between them. It
 // returns false if that is up to the strategy.
 func (p *plan) rescale() bool {
+	if p.isLimited() {
+		return p.rescaleLast()
+	}
 	m := p.activeOrLatest()
 	if p.isFallenBack() && m != p.target {
 		return false // what has failed must not grow

@@ -52,6 +52,9 @@ func (p *plan) reportStatus() (actions []Action, wake time.Time) {
 	if p.fellBack != "" {
 		actions = append(actions, RecordEvent{Type: corev1.EventTypeWarning, Reason: reasonFellBack, Message: p.fellBack})
 	}
+	if p.held != "" {
+		actions = append(actions, RecordEvent{Type: corev1.EventTypeNormal, Reason: reasonWaits, Message: p.held})
+	}
 	written := UpdateStatus{Status: status, Revision: revision, Runs: runs, Trial: p.remembered()}
 	if runs != nil {
 		written.Refused = new(bool)
@@ -124,6 +127,9 @@ func (d *Deployment) IsHeldUp(reason string) bool {
 		return c.Type == appsv1.DeploymentProgressing && c.Reason == reason
 	})
 }
+
+// WaitsAtStep reports whether the status says that the rollout waits at a step.
+func (d *Deployment) WaitsAtStep() bool { return !d.Paused && d.IsHeldUp(reasonPaused) }
 
 // IsRolledOut reports whether the status says that all pods are new and available.
 func (d *Deployment) IsRolledOut() bool {

@@ -82,7 +82,7 @@ func (t *Trial) With(a *LookAtPods) *Trial {
 
 // trial returns what was seen of the present attempt, nil if nothing was.
 func (p *plan) trial() *Trial {
-	if t := p.s.Trial; t != nil && p.isTried() && t.Of == p.newRS.UID && t.Attempt == p.attempt() {
+	if t := p.s.Trial; t != nil && p.isWatched() && t.Of == p.newRS.UID && t.Attempt == p.attempt() {
 		return t
 	}
 	return nil
@@ -95,11 +95,14 @@ func (p *plan) remembered() *Trial {
 	switch {
 	case p.isFallenBack() && p.newRS != nil && p.newRS.failedBy != "" && before != nil:
 		failed := *before
+		if failed.Of != p.newRS.UID || failed.Attempt != p.release.outcome.Attempt { // a person has aborted it before it was looked at
+			failed = Trial{Of: p.newRS.UID, Attempt: p.release.outcome.Attempt}
+		}
 		failed.Failed = p.newRS.failedBy
 		return &failed
 	case p.isFallenBack():
 		return before
-	case !p.isTried(), p.newRS.isOrdered:
+	case !p.isWatched(), p.newRS.isOrdered:
 		return nil
 	}
 	t := Trial{Of: p.newRS.UID, Attempt: p.attempt(), Most: p.newRS.Available, Fewest: p.earlierPods(), IsIdle: p.d.Replicas == 0, IsKnown: true}
@@ -124,11 +127,13 @@ func (p *plan) earlierPods() int64 {
 
 // firstLook is after how long without progress the pods of a release are looked at for the first time. The time doubles
 // each time up to longestPause, or the progress deadline if that is longer, and is at least lookShare times as long as a look
-// took. A release that seems complete and does not prove to be is looked at again after a second, and then less often, too.
+// took. A release that seems complete and does not prove to be is looked at again after a second, and then less often, too. At a
+// step, differPause is the longest time if the pods are not as the last look has seen them.
 const (
 	firstLook    = 15 * time.Second
 	provingPause = time.Second
 	longestPause = 10 * time.Minute
+	differPause  = time.Minute
 	lookShare    = 10
 )
 
@@ -144,24 +149,36 @@ func (p *plan) nextLook() time.Time {
 		return time.Time{}
 	}
 	progressed, next, pause := progressing.LastUpdateTime.Time, progressing.LastUpdateTime.Add(firstLook), firstLook
-	if p.isComplete() {
+	isUrgent := p.isComplete() || p.isToProve()
+	if isUrgent {
 		next, pause = p.s.Now, provingPause
 	}
-	if t.At.After(progressed) || p.isComplete() && !t.At.IsZero() { // another clock may be ahead
+	if t.At.After(progressed) || isUrgent && !t.At.IsZero() { // another clock may be ahead
 		stalled := min(t.At.Sub(progressed), max(*p.d.ProgressDeadline, longestPause))
 		next = t.At.Add(max(pause, stalled, lookShare*t.Took))
 	}
-	due := []time.Time{}
-	if deadline, running := p.deadline(); running {
-		due = append(due, deadline.Add(deadlineDelay))
+	if p.differs(t) {
+		next = earlier(next, t.At.Add(max(differPause, lookShare*t.Took)))
 	}
-	if t.Worst.Hangs() {
-		due = append(due, t.Worst.Since.Add(*p.d.ProgressDeadline))
-	}
-	for _, at := range due {
+	for _, at := range p.occasions(t) {
 		if t.At.Before(at) {
 			next = earlier(next, at)
 		}
 	}
 	return next
+}
+
+// occasions returns when to look in any case: at the deadline, when the soak time of a step is over, and when a pod that hangs has had
+// its time.
+func (p *plan) occasions(last *Trial) (at []time.Time) {
+	if deadline, running := p.deadline(); running {
+		at = append(at, deadline.Add(deadlineDelay))
+	}
+	if over := p.soaked(); !over.IsZero() {
+		at = append(at, over)
+	}
+	if last.Worst.Hangs() {
+		at = append(at, last.Worst.Since.Add(*p.d.ProgressDeadline))
+	}
+	return at
 }

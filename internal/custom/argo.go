@@ -57,7 +57,7 @@ func readArgoRollout(o *opened, parts *workload.Parts) {
 	r.Completed = isPromoted
 	r.Waits = len(status.PauseConditions) > 0
 	if status.Abort {
-		r.Aborted = workload.Aborted
+		r.Course = workload.Aborted
 	}
 	r.GaveUp = status.Abort || hasCondition(status.Conditions, "Progressing", "False")
 	r.CannotCreate = hasCondition(status.Conditions, "ReplicaFailure", "True")

@@ -33,6 +33,6 @@ func readDeploymentConfig(o *opened, parts *workload.Parts) {
 	if slices.ContainsFunc(status.Conditions, func(c condition) bool {
 		return c.Type == "Progressing" && c.Status == "False" && c.Reason == "ProgressDeadlineExceeded"
 	}) {
-		parts.Rollout.Aborted, parts.Rollout.GaveUp = workload.Aborted, true
+		parts.Rollout.Course, parts.Rollout.GaveUp = workload.Aborted, true
 	}
 }

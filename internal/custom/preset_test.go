@@ -41,7 +41,7 @@ func TestAPresetReadsTheStatusOfItsKind(t *testing.T) {
 		},
 		{
 			"one that was aborted", rollouts, `"replicas": 3, "updatedReplicas": 0, "availableReplicas": 3, "observedGeneration": "2", "currentPodHash": "b", "stableRS": "a", "phase": "Degraded", "abort": true`,
-			workload.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Aborted: workload.Aborted, Deadline: 120, OwnRestart: workload.ReplacesPods},
+			workload.Rollout{Wanted: 3, Outdated: 3, Available: 3, Observed: true, GaveUp: true, Course: workload.Aborted, Deadline: 120, OwnRestart: workload.ReplacesPods},
 		},
 		{
 			"one whose status is about an earlier generation", rollouts, whole + `"observedGeneration": "1", "currentPodHash": "a", "stableRS": "a", "phase": "Healthy"`,
@@ -57,7 +57,7 @@ func TestAPresetReadsTheStatusOfItsKind(t *testing.T) {
 		},
 		{
 			"a DeploymentConfig, whose status may be about an earlier rollout", configs, whole + `"observedGeneration": 2, "conditions": [{"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]`,
-			workload.Rollout{ByPods: true, Wanted: 3, GaveUp: true, Aborted: workload.Aborted, Deadline: 120},
+			workload.Rollout{ByPods: true, Wanted: 3, GaveUp: true, Course: workload.Aborted, Deadline: 120},
 		},
 		{
 			"a DeploymentConfig whose rollout somebody has canceled", configs, whole + `"observedGeneration": 2, "conditions": [{"type": "Progressing", "status": "False", "reason": "RolloutCancelled"}]`,

@@ -278,8 +278,9 @@ type Rollout struct {
 	// New and Old are the pods of the present template and of earlier ones.
 	New Replicas `json:"new"`
 	Old Replicas `json:"old"`
-	// Problem says why it makes no progress, empty if it does.
+	// Problem says why it makes no progress, empty if it does, and Waits how it goes on if it waits at a step.
 	Problem string `json:"problem,omitempty"`
+	Waits   string `json:"waits,omitempty"`
 }
 
 // Replicas are pods of ReplicaSets.

@@ -8,6 +8,7 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/release"
 )
 
 // retryIn finds what to set the annotation to in the message of the deployment engine, which ends with it. Before that, it has words
@@ -23,14 +24,27 @@ type FailedRelease struct {
 
 // FailedRelease returns the failed release of a Deployment, the zero value if it has not fallen back.
 func (c *Cluster) FailedRelease(ctx context.Context, namespace, name string) (FailedRelease, error) {
-	client, path := c.endpointOf("deployments")
-	var d appsv1.Deployment
-	if err := client.Get().Namespace(namespace).Resource(path).Name(name).Do(ctx).Into(&d); err != nil {
+	d, err := c.deployment(ctx, namespace, name)
+	if err != nil {
 		return FailedRelease{}, err
 	}
-	found := retryIn.FindStringSubmatch(workload.PartsOfDeployment(&d).FellBack)
+	found := retryIn.FindStringSubmatch(workload.PartsOfDeployment(d).FellBack)
 	if found == nil {
 		return FailedRelease{}, nil
 	}
 	return FailedRelease{found[1], d.Spec.Paused}, nil
+}
+
+// Rollout returns how the rollout of a Deployment stands.
+func (c *Cluster) Rollout(ctx context.Context, namespace, name string) (release.Rollout, error) {
+	d, err := c.deployment(ctx, namespace, name)
+	if err != nil {
+		return release.Rollout{}, err
+	}
+	return release.RolloutOf(d), nil
+}
+
+func (c *Cluster) deployment(ctx context.Context, namespace, name string) (*appsv1.Deployment, error) {
+	var d appsv1.Deployment
+	return &d, c.apps.Get().Namespace(namespace).Resource("deployments").Name(name).Do(ctx).Into(&d)
 }

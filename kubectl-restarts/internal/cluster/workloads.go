@@ -66,7 +66,7 @@ func newWorkload(rules []facts.OptInRules, kind names.WorkloadKind, written *wor
 	parts := dialect.Understand(&applying.Rules, kind, *written)
 	found := facts.Workload{
 		Choice: annotation.ChoiceOf(parts.Meta), Tools: parts.Understood.By, Mistakes: dialect.WorkloadMistakes(&applying.Rules, written), Unsupported: parts.Problem,
-		FellBack: parts.FellBack,
+		FellBack: parts.FellBack, AtStep: parts.AtStep,
 	}
 	if parts.Problem == "" {
 		w, err := workload.NewWorkload(kind, &parts)

@@ -2,13 +2,11 @@ package command
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
-	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 func newRetry(s *session) *cobra.Command {
@@ -29,12 +27,9 @@ func newRetry(s *session) *cobra.Command {
 }
 
 func (w *writer) retry(ctx context.Context, argument string) error {
-	o, err := w.find(ctx, argument)
+	o, err := w.findDeployment(ctx, argument)
 	if err != nil {
 		return err
-	}
-	if o.kind != names.Deployment {
-		return errors.New("this works for Deployments only; use deployment/NAME")
 	}
 	isRetried, err := w.retryRelease(ctx, o)
 	if err == nil && !isRetried {
@@ -53,7 +48,7 @@ func (w *writer) retryRelease(ctx context.Context, o *object) (isRetried bool, e
 		return false, err
 	}
 	o.notEnabled = "" // that is about restarts for configs
-	next := "The deployment engine rolls it out again. See how that goes with: kubectl rollout status -n " + o.Namespace + " " + o.name
+	next := "The deployment engine rolls it out again. " + seeRollout(o)
 	if failed.IsPaused {
 		next = "It is paused, so nothing is rolled out before it is resumed."
 	}

@@ -177,6 +177,20 @@ func (w *writer) findConfig(ctx context.Context, argument string) (*object, erro
 	return o, err
 }
 
+// findDeployment is like find for a Deployment.
+func (w *writer) findDeployment(ctx context.Context, argument string) (*object, error) {
+	o, err := w.find(ctx, argument)
+	if err == nil && o.kind != names.Deployment {
+		return nil, errors.New("this works for Deployments only; use deployment/NAME")
+	}
+	return o, err
+}
+
+// seeRollout names the command that shows how a rollout goes on.
+func seeRollout(o *object) string {
+	return "See how that goes with: kubectl rollout status -n " + o.Namespace + " " + o.name
+}
+
 // ref returns the name of an object that is a config.
 func (o *object) ref() names.ConfigRef {
 	kind, name, _ := strings.Cut(o.name, "/")

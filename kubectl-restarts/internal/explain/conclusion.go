@@ -128,6 +128,8 @@ func (in *Input) atRest() string {
 			name, facts.ConfigName(secret.Ref), w.EditedAfterRecord(secret).UTC().Format(time.RFC3339), in.wouldHold()+in.besides())
 	case len(in.Unreadable) > 0:
 		return fmt.Sprintf("%s may or may not be up to date, because you may not read all that it reads, such as %s%s.", name, facts.ConfigName(in.Unreadable[0]), in.wouldHold())
+	case w.AtStep != "":
+		return fmt.Sprintf("%s waits at a step of its rollout, and for nothing else%s%s.", name, in.reservation(), in.wouldHold())
 	case w.LacksPods():
 		return fmt.Sprintf("%s waits for no restart%s, but not all of its pods run: %s. What helps: %s.", name, in.reservation(), in.pods(), status.LookAtPods)
 	}
@@ -203,6 +205,7 @@ func (in *Input) rolls(now time.Time) string {
 	switch failed := in.hasFailed(); {
 	case failed != nil:
 		return fmt.Sprintf("%s was restarted at %s, and not all of its pods run: %s.", in.name(), ago(restarted, now), strings.TrimSuffix(failed.Message, "."))
+	case in.Workload.AtStep != "": // on purpose
 	case restarted != "" && !in.Workload.Rollout.IsWhole() && !in.Workload.Rollout.ByPods:
 		return fmt.Sprintf("%s is rolling, or cannot: it was restarted at %s, and not all of its pods run.", in.name(), ago(restarted, now))
 	}

@@ -87,6 +87,7 @@ type Report struct {
 	EnabledBy  string        `json:"enabledBy,omitempty"`
 	Pods       string        `json:"pods"`
 	FallenBack string        `json:"fallenBack,omitempty"`
+	AtStep     string        `json:"atStep,omitempty"`
 	Last       *Restart      `json:"lastRestart,omitempty"`
 	Record     string        `json:"record"`
 	Method     string        `json:"method,omitempty"`
@@ -115,7 +116,7 @@ type Restart struct {
 func Explain(in *Input) Report {
 	w := &in.Workload
 	r := Report{
-		Gaps: slices.Concat(in.Gaps, in.Halts.Gaps()), Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), FallenBack: w.FellBack, Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
+		Gaps: slices.Concat(in.Gaps, in.Halts.Gaps()), Namespace: w.Ref.Namespace, Workload: w.Name(), Enabled: w.Enabled, Pods: in.pods(), FallenBack: w.FellBack, AtStep: w.AtStep, Record: in.record(), Method: w.ByEviction(), Wave: w.Wave(),
 		Windows: in.windows(), Holds: in.holds(), Grace: "that of the controller", Halts: []string{}, Problems: in.problems(), Configs: in.configs(), Events: in.Events,
 		OnlyLeader: OnlyLeader, now: in.Now,
 	}

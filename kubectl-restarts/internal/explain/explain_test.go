@@ -161,7 +161,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 
 func TestAWorkloadThatHasFallenBackSaysWhatRunsAndHowToGoOn(t *testing.T) {
 	report := explain.Explain(input(func(in *explain.Input) {
-		in.Workload.Rollout.Aborted = workload.Aborted
+		in.Workload.Rollout.Course = workload.Aborted
 		in.Workload.FellBack = "The release of ReplicaSet \"web-2\" has failed."
 	}))
 	var out bytes.Buffer
@@ -172,6 +172,26 @@ func TestAWorkloadThatHasFallenBackSaysWhatRunsAndHowToGoOn(t *testing.T) {
 		"deployment/web in shop runs an earlier release, because the present one has failed, and is up to date",
 		"Pods:         3 wanted, 3 of an earlier release, 0 of the one that has failed, 3 available\n",
 		"Fallen back:  The release of ReplicaSet \"web-2\" has failed.\n", "for the pods of an earlier release\n", "Method:       by eviction",
+	} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("it lacks %q:\n%s", want, out.String())
+		}
+	}
+}
+
+func TestAWorkloadThatWaitsAtAStepSaysSoAndHowToGoOn(t *testing.T) {
+	const message = `The release waits at step 1 of 2 (1), with 1 of 3 pods of ReplicaSet "web-2". To go on, set the annotation.`
+	report := explain.Explain(input(func(in *explain.Input) {
+		in.Workload.Timestamp = "2026-11-20T11:00:00Z" // which does not roll for that
+		in.Workload.Rollout.Updated, in.Workload.Rollout.Outdated, in.Workload.AtStep = 1, 2, message
+	}))
+	var out bytes.Buffer
+	if err := report.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"deployment/web in shop waits at a step of its rollout, and for nothing else.\n",
+		"Pods:         3 wanted, 1 of the present template, 2 of earlier ones, 3 available\n", "At a step:    " + message + "\n",
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("it lacks %q:\n%s", want, out.String())

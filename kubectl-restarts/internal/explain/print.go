@@ -35,6 +35,9 @@ func (r *Report) Print(w io.Writer) error {
 	if r.FallenBack != "" {
 		line("Fallen back", r.FallenBack)
 	}
+	if r.AtStep != "" {
+		line("At a step", r.AtStep)
+	}
 	if r.Last == nil {
 		line("Last restart", "none by the controller")
 	} else {

@@ -40,6 +40,8 @@ type Workload struct {
 	Mistyped string
 	// FellBack says why it runs an earlier release, if it does, and how to go on, in the words of the deployment engine.
 	FellBack string
+	// AtStep says at which step its rollout waits, if it does, and how to go on, in the same words.
+	AtStep string
 	// HeldBy is the field manager that has set its hold, empty if that is not known.
 	HeldBy string
 }

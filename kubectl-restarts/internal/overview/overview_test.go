@@ -269,6 +269,14 @@ func TestAWorkloadWhosePodNeverCameIsNotSettled(t *testing.T) {
 }
 
 // The status of some kinds does not say whether their pods run. Only the leader looks at the pods.
+func TestAWorkloadThatWaitsAtAStepIsHeld(t *testing.T) {
+	waits := func(w *facts.Workload) { w.AtStep = "The restart waits at step 1 of 2 (1)." }
+	report := lookAt(&overview.Input{Workloads: []facts.Workload{workload("web", "settings", restarted, waits)}, Now: now})
+	if len(report.Workloads) != 1 || report.Workloads[0].State != overview.Held || report.Workloads[0].Why != "The restart waits at step 1 of 2 (1)." {
+		t.Errorf("the rows are %+v", report.Workloads)
+	}
+}
+
 func TestAWorkloadOfWhichOnlyThePodsAreTellingIsNotSettledIfNobodyLooks(t *testing.T) {
 	byPods := func(w *facts.Workload) { w.Rollout = catalogworkload.Rollout{ByPods: true, Wanted: 1} }
 	idle := func(w *facts.Workload) { w.Rollout, w.Idle = catalogworkload.Rollout{ByPods: true}, true }

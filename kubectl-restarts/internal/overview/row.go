@@ -48,6 +48,8 @@ func (l *look) row(w *facts.Workload) Row {
 	case !w.Record.Contradicted.IsZero():
 		row.Since = w.Record.Contradicted
 		l.due(w, &row, restarted)
+	case w.AtStep != "":
+		row.State, row.Since, row.Why = Held, restarted, w.AtStep
 	case last != "" && !w.Hold.HoldsAll() && !w.Rollout.IsWhole() && !w.Rollout.ByPods:
 		row.State, row.Since, row.Why = Rolling, restarted, cause+"; "+podsOf(w)
 	default:
