@@ -147,6 +147,10 @@ demo: bin/localcluster build bin/play ## Play the story: a config is edited, its
 demo-fan-out: bin/localcluster build bin/play ## Play a bad edit: one of 20 workloads breaks, the others are spared (a minute)
 	@exec bin/play demo-fan-out
 
+.PHONY: demo-rollout
+demo-rollout: bin/localcluster build plugin bin/play ## Play a bad release: one of 8 pods breaks, the others are spared; then a good one
+	@exec bin/play demo-rollout
+
 ##### Check
 
 # The control planes of older versions of Kubernetes, each from its own module requirements; 1.36 has the go.mod.

@@ -8,6 +8,9 @@
 //	play demo-fan-out
 //	            does the same with a config that twenty Deployments share: bad content
 //	            breaks one of them, and good content reaches all.
+//	play demo-rollout
+//	            does the same with releases that take steps: a bad one breaks one pod of
+//	            eight and falls back, and people promote a good one.
 //
 // All run the controller with the permissions of k8s-manifests/rbac.yaml and
 // rbac-deployment-engine.yaml, and leave neither a process nor a file behind. The first
@@ -22,10 +25,11 @@ import (
 	"syscall"
 )
 
-const usage = `Usage: play run|demo|demo-fan-out
+const usage = `Usage: play run|demo|demo-fan-out|demo-rollout
   run            start a local cluster, the controller and the example, until Ctrl-C
   demo           play the story by itself; exit 0 only if every step was seen
   demo-fan-out   the same, with a bad and a good config that twenty Deployments share
+  demo-rollout   the same, with a bad and a good release that take steps
 `
 
 func main() {
@@ -46,6 +50,8 @@ func play(arguments []string) int {
 		return finish(demo(ctx, os.Stdout, stepLimit))
 	case "demo-fan-out":
 		return finish(demoFanOut(ctx, os.Stdout, signsFor(os.Stdout)))
+	case "demo-rollout":
+		return finish(demoRollout(ctx, os.Stdout, signsFor(os.Stdout)))
 	default:
 		fmt.Fprint(os.Stderr, usage)
 		return 2

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -27,6 +28,21 @@ func TestTheDemoOfAFanOutSeesEveryStep(t *testing.T) {
 	requireTitles(t, output.String(), (&fanOutStory{}).steps())
 	if halted := "1 crashing  19 former content"; !strings.Contains(output.String(), halted) {
 		t.Errorf("the demo does not show %q:\n%s", halted, output.String())
+	}
+}
+
+func TestTheDemoOfARolloutSeesEveryStep(t *testing.T) {
+	skipIfShort(t)
+	t.Parallel()
+	var output bytes.Buffer
+	if err := demoRollout(t.Context(), &output, plain); err != nil {
+		t.Fatalf("%v\n%s", err, output.String())
+	}
+	requireTitles(t, output.String(), (&releaseStory{}).steps())
+	for _, seen := range []string{`: 7 \*{7} +web-\w+: 1 X\n`, `: 8 \*{8} +web-\w+: 0\n`, `error: .* exceeded its progress deadline\n +exit code 1\n`} {
+		if !regexp.MustCompile(seen).MatchString(output.String()) {
+			t.Errorf("the demo does not show %s:\n%s", seen, output.String())
+		}
 	}
 }
 
