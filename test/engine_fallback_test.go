@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,6 +18,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 const (
@@ -518,4 +522,35 @@ func TestWhileFallenBackTheConfigsCountThatTheEarlierReleaseReads(t *testing.T) 
 	s.awaitDelivered(web)
 	s.requireTemplate(web, fallen)
 	s.awaitMetric("evictions_total", nil, 4)
+}
+
+// Helm reads the status of Deployments as Flux does, with the library of which it has a copy.
+func TestHelmSaysThatAReleaseHasFailedThatFallsBack(t *testing.T) {
+	s := newEngineSceneApart(t)
+	s.startEngine()
+	chart := t.TempDir()
+	s.must(os.WriteFile(filepath.Join(chart, "Chart.yaml"), []byte("apiVersion: v2\nname: web\nversion: 1.0.0\n"), 0o600))
+	s.must(os.Mkdir(filepath.Join(chart, "templates"), 0o700))
+	s.must(os.WriteFile(filepath.Join(chart, "templates", "web.yaml"), []byte(`apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: web
+  annotations: {com.xing.deployment-restart.on-failure: fall-back}
+spec:
+  replicas: 4
+  strategy: {rollingUpdate: {maxSurge: 1, maxUnavailable: 0}}
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec: {containers: [{name: main, image: {{ .Values.image }}}]}
+`), 0o600))
+	web := deployment("web")
+	s.helmIn(s.namespace, "install", "web", chart, "--wait", "--set", "image="+goodImage)
+	s.crashBadReleases(web)
+	_, err := harness.Helm(t.Context(), t.TempDir(), "upgrade", "web", chart, "--wait", "--timeout=2m", "--set", "image="+badImage,
+		"--kubeconfig="+s.cluster.Kubeconfig(), "--namespace="+s.namespace)
+	if err == nil || !strings.Contains(err.Error(), "status: Failed, message: Progress deadline exceeded") {
+		t.Errorf("helm upgrade ends with: %v", err)
+	}
+	s.awaitFallenBack(web, 4, 2)
 }
