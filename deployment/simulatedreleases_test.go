@@ -355,7 +355,7 @@ func (w *world) checkRelease(before, after *appsv1.ReplicaSet) {
 	}
 	was, is := *before.Spec.Replicas, *after.Spec.Replicas
 	w.checkSizeAtStep(after, int64(was), int64(is))
-	if !asks || w.isScaling || was == is {
+	if !asks || w.isScaling || was == is || w.isUnsure {
 		return
 	}
 	present, back, failed := d.NewReplicaSet(w.seen), lastCompleted(notes), wish.hasFailed(notes)

@@ -3,4 +3,4 @@
 package deployment
 
 // defaultRollouts are enough to find what happens once in some ten thousand.
-const defaultRollouts = 14_000
+const defaultRollouts = 11_000

@@ -345,7 +345,7 @@ func (p *plan) judge() {
 		if _, isNew := p.newRS.changes[RevisionAnnotation]; isNew { // it has become the new one again
 			p.noteStillFailed()
 		}
-	case r.outcome.Ended == failed && p.retried() > 0:
+	case r.outcome.Ended == failed && p.retried() > 0 && (r.last == nil || r.outcome.Order > r.last.outcome().Order): // else it is another attempt anyway
 		r.outcome = outcome{Attempt: p.retried()}
 		p.note(p.newRS, r.outcome)
 	case p.isWatched():

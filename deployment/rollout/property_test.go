@@ -83,6 +83,11 @@ func (d drawn) state() *State {
 		s.Created = "web-v2"
 	}
 	d.releases(s)
+	for _, rs := range sets {
+		if rs.Annotations[outcomeAnnotation] == "" && !d.inSteps && d.chance("made before it asked", 8) {
+			rs.Bare = rs.Sum
+		}
+	}
 	return s
 }
 
@@ -160,7 +165,7 @@ func (d drawn) replicaSet(image string, template *corev1.PodTemplateSpec) *Repli
 		size = 0
 	}
 	return set(image, size, 0, func(rs *ReplicaSet) {
-		rs.Sum, rs.Bare = sumsOf(template, d.inSteps || !d.chance("made before it asked", 8))
+		rs.Sum, rs.Bare = sumsOf(template, true)
 		rs.Observed = !d.chance("unobserved", 4)
 		if rs.Existing = size; !rs.Observed || d.chance("differs", 3) {
 			rs.Existing = d.number("existing", 0, 10)
