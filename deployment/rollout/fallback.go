@@ -193,6 +193,7 @@ func (p *plan) readRelease() {
 	r := &release{}
 	p.release = r
 	p.noteNamed()
+	r.last = p.lastCompleted()
 	for _, m := range p.all() {
 		p.readOutcome(m)
 	}
@@ -209,12 +210,19 @@ func (p *plan) goesBack(cause FailureCause) bool { return p.s.fallsBack() || cau
 // isOfRelease reports whether a ReplicaSet has the present template, apart from restarts.
 func (p *plan) isOfRelease(m *member) bool { return m.Bare == p.bare || m == p.newRS }
 
-// readOutcome takes in how the rollout of a ReplicaSet ended.
+// lastCompleted returns the last ReplicaSet that completed, nil if none did.
+func (p *plan) lastCompleted() (last *member) {
+	for _, m := range p.all() {
+		if o := m.outcome(); o.Ended == completed && !m.Deleting && (last == nil || o.Order > last.outcome().Order) {
+			last = m
+		}
+	}
+	return last
+}
+
+// readOutcome takes in how far the present release has come by a ReplicaSet.
 func (p *plan) readOutcome(m *member) {
 	r, o := p.release, m.outcome()
-	if o.Ended == completed && !m.Deleting && (r.last == nil || o.Order > r.last.outcome().Order) {
-		r.last = m
-	}
 	isOver := o.Ended == failed && m.Replicas > 0 && p.isNamedComplete(m) // it is from before
 	if p.isOfRelease(m) && o.Order >= r.outcome.Order && !isOver {
 		r.outcome = o

@@ -138,8 +138,7 @@ func (p *plan) wasComplete() bool {
 	if p.newRS == nil || present == nil || present.Reason != reasonComplete || sum(p.all(), existing) != p.updated() {
 		return false
 	}
-	isNamed := func(m *member) bool { return strings.Contains(present.Message, strconv.Quote(m.Name)) }
-	return !slices.ContainsFunc(p.oldRSs, isNamed)
+	return !slices.ContainsFunc(p.oldRSs, p.isNamed)
 }
 
 // hasStopped reports whether the old pods are gone or terminate, but those of the new template

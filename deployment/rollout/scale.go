@@ -20,7 +20,8 @@ func (p *plan) isOutdated(m *member) bool {
 // returns false if that is up to the strategy.
 func (p *plan) rescale() bool {
 	if p.isLimited() {
-		return p.rescaleLast()
+		p.rescaleLast()
+		return true
 	}
 	m := p.activeOrLatest()
 	if p.isFallenBack() && m != p.target {

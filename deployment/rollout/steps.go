@@ -132,15 +132,13 @@ func (s *State) canTakeSteps() bool {
 // asksForSteps reports whether the Deployment asks for steps, or did for the present rollout, whatever its annotations say by now: one
 // that is at a step stays there, and one that was aborted is not rolled out.
 func (p *plan) asksForSteps() bool {
-	last := int64(0)
-	for _, m := range p.all() {
-		if o := m.outcome(); o.Ended == completed && !m.Deleting {
-			last = max(last, o.Order)
-		}
+	before := int64(0)
+	if last := p.lastCompleted(); last != nil {
+		before = last.outcome().Order
 	}
 	isBegun := func(m *member) bool {
 		o := m.outcome()
-		return o.Order > last && p.isOfRelease(m) && (o.Ended == "" && o.Step != "" || o.Ended == failed && o.Cause == FailedByAbort)
+		return o.Order > before && p.isOfRelease(m) && (o.Ended == "" && o.Step != "" || o.Ended == failed && o.Cause == FailedByAbort)
 	}
 	return p.s.canTakeSteps() && (p.d.Annotations[stepsAnnotation] != "" || slices.ContainsFunc(p.all(), isBegun))
 }
@@ -236,21 +234,20 @@ func (p *plan) fillUp() bool {
 	return missing > 0 && p.resize(last, last.size+min(missing, p.room()))
 }
 
-// rescaleLast is rescale for a rollout that a step limits, and that is paused or cannot begin: the last ReplicaSet that completed grows or shrinks, since the new
-// one may not have more pods. What is not available does not count.
-func (p *plan) rescaleLast() bool {
+// rescaleLast is rescale for a rollout that a step limits, and that is paused or cannot begin: the last ReplicaSet that completed
+// grows or shrinks, since the new one may not have more pods. What is not available does not count.
+func (p *plan) rescaleLast() {
 	if !p.isRescaled() {
-		return true
+		return
 	}
 	last := p.release.last
 	wanted := max(0, p.d.Replicas-(sum(p.all(), staying)-staying(last)))
 	if most := last.size + p.room(); wanted > most { // the rest follows
 		p.setSize(last, most)
-		return true
+		return
 	}
 	p.resize(last, wanted)
 	p.noteSizes()
-	return true
 }
 
 // noteSizes notes that the sizes are for the present number of replicas, while a step limits the rollout.

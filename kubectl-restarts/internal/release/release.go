@@ -43,7 +43,7 @@ func RolloutOf(d *appsv1.Deployment) Rollout {
 		r.explain("its release has failed and fallen back, so it waits at no step; to try it again: " + command("kubectl restarts retry", d))
 		return r
 	case parts.Stepping == "":
-		r.explain("no rollout of it takes steps; to go back: " + command("kubectl rollout undo", d))
+		r.WhyNotAbort = "no rollout of it takes steps; to go back: " + command("kubectl rollout undo", d)
 	}
 	r.Promote, r.Abort = valueIn(parts.Stepping, annotation.PromoteAnnotation), valueIn(parts.Stepping, annotation.AbortAnnotation)
 	if r.Abort == "" && parts.Stepping != "" {
