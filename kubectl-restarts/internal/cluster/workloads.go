@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
@@ -59,6 +60,12 @@ func (c *Cluster) Workload(ctx context.Context, ref names.WorkloadRef) (facts.Wo
 		}
 	}
 	return facts.Workload{}, fmt.Errorf("%s is not a kind of workload", ref.Kind)
+}
+
+// Deployment reads one Deployment.
+func (c *Cluster) Deployment(ctx context.Context, namespace, name string) (*appsv1.Deployment, error) {
+	var d appsv1.Deployment
+	return &d, c.apps.Get().Namespace(namespace).Resource("deployments").Name(name).Do(ctx).Into(&d)
 }
 
 func newWorkload(rules []facts.OptInRules, kind names.WorkloadKind, written *workload.Parts) (facts.Workload, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/release"
 )
 
 func newAbort(s *session) *cobra.Command {
@@ -31,24 +32,21 @@ func (w *writer) abort(ctx context.Context, argument string) error {
 	if err != nil {
 		return err
 	}
-	rollout, err := w.cluster.Rollout(ctx, o.Namespace, o.Target.Name)
-	switch {
-	case err != nil:
-		return err
-	case rollout.Abort == "":
-		return fmt.Errorf("%s cannot be aborted: %s", o.name, rollout.WhyNotAbort)
-	}
-	if err := w.write(ctx, o, annotation.AbortAnnotation, &rollout.Abort, false); err != nil {
-		return err
-	}
-	o.notEnabled = "" // that is about restarts for configs
-	next := fmt.Sprintf("The deployment engine falls back to the release before. To try this one again: kubectl restarts retry -n %s %s", o.Namespace, o.name)
-	switch {
-	case rollout.IsPaused:
-		next = "It is paused, so this has no effect before it is resumed."
-	case rollout.IsRestart:
-		next = fmt.Sprintf("The restart has failed, and stays at its step. To go on all the same: kubectl restarts promote -n %s %s", o.Namespace, o.name)
-	}
-	w.done(o, "annotated, to abort "+rollout.Abort, next)
-	return nil
+	return w.onRollout(ctx, o, func(rollout *release.Rollout) error {
+		if rollout.Abort == "" {
+			return fmt.Errorf("%s cannot be aborted: %s", o.name, rollout.WhyNotAbort)
+		}
+		if err := w.write(ctx, o, annotation.AbortAnnotation, &rollout.Abort, false); err != nil {
+			return err
+		}
+		next := fmt.Sprintf("The deployment engine falls back to the release before. To try this one again: kubectl restarts retry -n %s %s", o.Namespace, o.name)
+		switch {
+		case rollout.IsPaused:
+			next = "It is paused, so this has no effect before it is resumed."
+		case rollout.IsRestart:
+			next = fmt.Sprintf("The restart has failed, and stays at its step. To go on all the same: kubectl restarts promote -n %s %s", o.Namespace, o.name)
+		}
+		w.done(o, "annotated, to abort "+rollout.Abort, next)
+		return nil
+	})
 }

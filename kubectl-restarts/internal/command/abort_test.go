@@ -72,11 +72,3 @@ func TestNothingIsAbortedThatTakesNoSteps(t *testing.T) {
 		})
 	}
 }
-
-func TestARolloutThatChangesInTheMeantimeIsNotAborted(t *testing.T) {
-	s := newServer(t)
-	s.objects[webPath], s.conflict = rolling("", waitsAtStep(atStep)), webPath
-	if code, stdout, stderr := s.run(t.Context(), "abort", "deployment/web"); code != 1 || stdout != "" || len(s.writes) > 0 || !strings.Contains(stderr, "deployment/web has just changed; try again") {
-		t.Errorf("%d, %s%s, wrote %q", code, stdout, stderr, s.writes)
-	}
-}

@@ -33,11 +33,14 @@ type server struct {
 	denied  string // the path that the caller may not use
 	// conflict is the path of an object that changes before each write; a write that names a version fails.
 	conflict string
+	// settles is how many writes conflict, 0 for all.
+	settles int
 	// replaced is the path of an object whose annotations change before each write; a write that tests one fails.
 	replaced string
 	served   int            // how many lists of Deployments
 	reads    map[string]int // of objects, by path
 	onList   func(served int)
+	onRead   func(path string)
 }
 
 func newServer(t *testing.T) *server {
@@ -53,6 +56,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	s.reads[r.URL.Path]++
+	if s.onRead != nil {
+		s.onRead(r.URL.Path)
+	}
 	object, isKnown := s.objects[r.URL.Path]
 	switch {
 	case r.URL.Path == s.denied:
@@ -61,6 +67,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.Method == http.MethodPatch:
 		body, _ := io.ReadAll(r.Body)
 		if r.URL.Path == s.conflict && strings.Contains(string(body), `"resourceVersion":"`) {
+			if s.settles--; s.settles == 0 {
+				s.conflict = ""
+			}
 			w.WriteHeader(http.StatusConflict)
 			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Conflict","code":409,"message":"the object has been modified"}`)
 			return

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/release"
 )
 
 func newPromote(s *session) *cobra.Command {
@@ -36,26 +37,23 @@ func (w *writer) promote(ctx context.Context, argument string, all bool) error {
 	if err != nil {
 		return err
 	}
-	rollout, err := w.cluster.Rollout(ctx, o.Namespace, o.Target.Name)
-	if err != nil {
-		return err
-	}
-	value, what, next := rollout.Promote, "annotated, to go on from "+rollout.At, "The deployment engine takes the next step. "
-	if all && rollout.ReplicaSet != "" {
-		value = rollout.PromoteAll(o.meta.Annotations[annotation.PromoteAnnotation])
-		what, next = "annotated, to wait at no step any more", "The deployment engine rolls out the rest. "
-	}
-	if value == "" {
-		return fmt.Errorf("%s cannot be promoted: %s", o.name, rollout.WhyNotPromote)
-	}
-	if err := w.write(ctx, o, annotation.PromoteAnnotation, &value, false); err != nil {
-		return err
-	}
-	o.notEnabled = "" // that is about restarts for configs
-	next += seeRollout(o)
-	if rollout.IsPaused {
-		next = "It is paused, so it takes no step before it is resumed."
-	}
-	w.done(o, what, next)
-	return nil
+	return w.onRollout(ctx, o, func(rollout *release.Rollout) error {
+		value, what, next := rollout.Promote, "annotated, to go on from "+rollout.At, "The deployment engine takes the next step. "
+		if all && rollout.ReplicaSet != "" {
+			value = rollout.PromoteAll(o.meta.Annotations[annotation.PromoteAnnotation])
+			what, next = "annotated, to wait at no step any more", "The deployment engine rolls out the rest. "
+		}
+		if value == "" {
+			return fmt.Errorf("%s cannot be promoted: %s", o.name, rollout.WhyNotPromote)
+		}
+		if err := w.write(ctx, o, annotation.PromoteAnnotation, &value, false); err != nil {
+			return err
+		}
+		next += seeRollout(o)
+		if rollout.IsPaused {
+			next = "It is paused, so it takes no step before it is resumed."
+		}
+		w.done(o, what, next)
+		return nil
+	})
 }

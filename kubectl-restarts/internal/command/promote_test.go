@@ -84,12 +84,32 @@ func TestNothingIsPromotedThatCannotGoOn(t *testing.T) {
 	}
 }
 
-func TestARolloutThatChangesInTheMeantimeIsNotPromoted(t *testing.T) {
+func TestARolloutThatGoesOnChangingIsLeftAlone(t *testing.T) {
 	s := newServer(t)
 	s.objects[webPath], s.conflict = fallenBack("", waitsAtStep(atStep)), webPath
 	code, stdout, stderr := s.run(t.Context(), "promote", "deployment/web")
 	if code != 1 || stdout != "" || len(s.writes) > 0 || !strings.Contains(stderr, "deployment/web has just changed; try again") {
 		t.Errorf("%d, %s%s, wrote %q", code, stdout, stderr, s.writes)
+	}
+}
+
+func TestAControllerThatIsJustChangingARolloutIsWaitedFor(t *testing.T) {
+	failed := conditionThat("Progressing", "False", failedRelease) + "," + conditionThat("FallenBack", "True", failedRelease)
+	for command, conditions := range map[string]string{"promote": waitsAtStep(atStep), "abort": waitsAtStep(atStep), "retry": failed} {
+		t.Run(command, func(t *testing.T) {
+			s := newServer(t)
+			settled := fallenBack("", conditions)
+			s.objects[webPath], s.conflict, s.settles = strings.Replace(settled, `"resourceVersion":"7"`, `"resourceVersion":"7","generation":2`, 1), webPath, 1
+			s.onRead = func(path string) {
+				if path == webPath && s.reads[webPath] == 3 { // after the object itself, and one reading of its status
+					s.objects[webPath] = settled
+				}
+			}
+			code, stdout, stderr := s.run(t.Context(), command, "deployment/web")
+			if code != 0 || len(s.writes) != 1 || s.conflict != "" || s.reads[webPath] < 4 {
+				t.Errorf("%d, %s%s, wrote %q after %d readings", code, stdout, stderr, s.writes, s.reads[webPath])
+			}
+		})
 	}
 }
 

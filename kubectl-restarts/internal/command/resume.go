@@ -85,13 +85,9 @@ func (w *writer) tryAgain(ctx context.Context, ref names.WorkloadRef, halt *gate
 		return err
 	}
 	o, err := w.parseObject("deployment/"+ref.Name, ref.Namespace)
-	if err != nil {
-		return err
+	if err == nil {
+		_, err = w.retryRelease(ctx, o)
 	}
-	if o.meta, err = w.cluster.Meta(ctx, o.Target); err != nil {
-		return err
-	}
-	_, err = w.retryRelease(ctx, o)
 	return err
 }
 

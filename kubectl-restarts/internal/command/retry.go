@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/release"
 )
 
 func newRetry(s *session) *cobra.Command {
@@ -40,18 +41,20 @@ func (w *writer) retry(ctx context.Context, argument string) error {
 
 // retryRelease asks for another attempt at the release of a Deployment, if one has failed and fallen back. It reports whether it did.
 func (w *writer) retryRelease(ctx context.Context, o *object) (isRetried bool, err error) {
-	failed, err := w.cluster.FailedRelease(ctx, o.Namespace, o.Target.Name)
-	if err != nil || failed.Next == "" {
-		return false, err
-	}
-	if err := w.write(ctx, o, annotation.RetryAnnotation, &failed.Next, false); err != nil {
-		return false, err
-	}
-	o.notEnabled = "" // that is about restarts for configs
-	next := "The deployment engine rolls it out again. " + seeRollout(o)
-	if failed.IsPaused {
-		next = "It is paused, so nothing is rolled out before it is resumed."
-	}
-	w.done(o, "annotated, to be tried again as "+failed.Next, next)
-	return true, nil
+	err = w.onRollout(ctx, o, func(rollout *release.Rollout) error {
+		isRetried = rollout.Retry != ""
+		if !isRetried {
+			return nil
+		}
+		if err := w.write(ctx, o, annotation.RetryAnnotation, &rollout.Retry, false); err != nil {
+			return err
+		}
+		next := "The deployment engine rolls it out again. " + seeRollout(o)
+		if rollout.IsPaused {
+			next = "It is paused, so nothing is rolled out before it is resumed."
+		}
+		w.done(o, "annotated, to be tried again as "+rollout.Retry, next)
+		return nil
+	})
+	return isRetried, err
 }

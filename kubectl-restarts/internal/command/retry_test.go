@@ -75,13 +75,3 @@ func TestNothingIsTriedAgainThatHasNotFallenBack(t *testing.T) {
 		})
 	}
 }
-
-func TestAReleaseThatChangesInTheMeantimeIsNotTriedAgain(t *testing.T) {
-	s := newServer(t)
-	s.objects[webPath] = fallenBack("", conditionThat("Progressing", "False", failedRelease)+","+conditionThat("FallenBack", "True", failedRelease))
-	s.conflict = webPath
-	code, stdout, stderr := s.run(t.Context(), "retry", "deployment/web")
-	if code != 1 || stdout != "" || len(s.writes) > 0 || !strings.Contains(stderr, "deployment/web has just changed; try again") {
-		t.Errorf("%d, %s%s, wrote %q", code, stdout, stderr, s.writes)
-	}
-}

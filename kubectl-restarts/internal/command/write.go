@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/util/retry"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/dialect"
@@ -16,6 +19,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/release"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -184,6 +188,28 @@ func (w *writer) findDeployment(ctx context.Context, argument string) (*object, 
 		return nil, errors.New("this works for Deployments only; use deployment/NAME")
 	}
 	return o, err
+}
+
+// settling is how long a command waits for a controller that is just changing a Deployment: three seconds in all.
+var settling = wait.Backoff{Duration: 100 * time.Millisecond, Factor: 2, Steps: 6}
+
+// onRollout writes by how the rollout of a Deployment stands. A controller that has not seen its last change yet, or changes it at the
+// same time, is waited for.
+func (w *writer) onRollout(ctx context.Context, o *object, write func(*release.Rollout) error) error {
+	o.notEnabled = "" // that is about restarts for configs
+	isUnsettled := func(err error) bool { return errors.Is(err, release.ErrUnobserved) || apierrors.IsConflict(err) }
+	return retry.OnError(settling, isUnsettled, func() error {
+		d, err := w.cluster.Deployment(ctx, o.Namespace, o.Target.Name)
+		if err != nil {
+			return err
+		}
+		o.meta = &d.ObjectMeta
+		rollout, err := release.RolloutOf(d)
+		if err != nil {
+			return fmt.Errorf("%s: %w; try again", o.name, err)
+		}
+		return write(&rollout)
+	})
 }
 
 // seeRollout names the command that shows how a rollout goes on.

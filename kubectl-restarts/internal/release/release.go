@@ -4,6 +4,7 @@ package release
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"regexp"
 	"strings"
@@ -22,7 +23,9 @@ type Rollout struct {
 	// One that is empty has no effect now; WhyNotPromote and WhyNotAbort say why, and what to do.
 	Promote, Abort             string
 	WhyNotPromote, WhyNotAbort string
-	IsRestart, IsPaused        bool
+	// Retry is the value of [annotation.RetryAnnotation] that tries a release again which has failed and fallen back, empty for another.
+	Retry               string
+	IsRestart, IsPaused bool
 }
 
 // The message of the deployment engine begins like this. What follows has words of others, before the values.
@@ -31,17 +34,22 @@ var waits = regexp.MustCompile(`^The (?:release|restart) waits at ([^,]+), with 
 // cannotGoOn begins what the message says of a list of steps that cannot be read.
 const cannotGoOn = "It cannot go on: "
 
-// RolloutOf returns how the rollout of a Deployment stands.
-func RolloutOf(d *appsv1.Deployment) Rollout {
+// ErrUnobserved is that the status of a Deployment is older than its last change, as it is for a moment after each.
+var ErrUnobserved = errors.New("no controller has seen its last change yet")
+
+// RolloutOf returns how the rollout of a Deployment stands. The error is [ErrUnobserved].
+func RolloutOf(d *appsv1.Deployment) (Rollout, error) {
 	parts := workload.PartsOfDeployment(d)
+	if !parts.Rollout.Observed {
+		return Rollout{}, ErrUnobserved
+	}
 	r := Rollout{IsPaused: d.Spec.Paused, IsRestart: parts.Rollout.Course == workload.RestartTakesSteps}
 	switch {
-	case !parts.Rollout.Observed:
-		r.explain("no controller has seen its last change yet; try again")
-		return r
 	case parts.FellBack != "":
-		r.explain("its release has failed and fallen back, so it waits at no step; to try it again: " + command("kubectl restarts retry", d))
-		return r
+		r.Retry = valueIn(parts.FellBack, annotation.RetryAnnotation)
+		r.WhyNotPromote = "its release has failed and fallen back, so it waits at no step; to try it again: " + command("kubectl restarts retry", d)
+		r.WhyNotAbort = r.WhyNotPromote
+		return r, nil
 	case parts.Stepping == "":
 		r.WhyNotAbort = "no rollout of it takes steps; to go back: " + command("kubectl rollout undo", d)
 	}
@@ -52,18 +60,15 @@ func RolloutOf(d *appsv1.Deployment) Rollout {
 	begins := waits.FindStringSubmatch(parts.AtStep)
 	if begins == nil {
 		r.Promote, r.WhyNotPromote = "", "it does not wait at a step; see how far it is with: "+command("kubectl rollout status", d)
-		return r
+		return r, nil
 	}
 	r.At, r.ReplicaSet = begins[1], begins[2]
 	if wrong, cannot := strings.CutPrefix(strings.TrimPrefix(parts.AtStep, begins[0]), cannotGoOn); cannot {
 		wrong, _, _ = strings.Cut(wrong, ". To abort it, ")
 		r.Promote, r.WhyNotPromote = "", wrong+"; correct the annotation, or let all steps end with --all"
 	}
-	return r
+	return r, nil
 }
-
-// explain says why nothing has an effect.
-func (r *Rollout) explain(why string) { r.WhyNotPromote, r.WhyNotAbort = why, why }
 
 // valueIn returns the last value that a message names for an annotation: words of others come before.
 func valueIn(message, key string) string {

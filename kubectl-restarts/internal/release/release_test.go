@@ -1,6 +1,7 @@
 package release_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -43,8 +44,9 @@ func TestTheMessageNamesTheStepAndWhatEndsIt(t *testing.T) {
 		atFirst + "It does not go on by itself: container app of pod p: " + promoteTo + "web-6d698d4bf5.; It cannot go on: . To go on all the same, " +
 			promoteTo + "web-6d698d4bf5/1" + orAbort + ".": first,
 	} {
-		if diff := cmp.Diff(want, release.RolloutOf(waiting(message))); diff != "" {
-			t.Errorf("%s: %s", message, diff)
+		got, err := release.RolloutOf(waiting(message))
+		if diff := cmp.Diff(want, got); diff != "" || err != nil {
+			t.Errorf("%s: %v %s", message, err, diff)
 		}
 	}
 }
@@ -70,24 +72,24 @@ func TestWhatHasNoEffectSaysWhyAndWhatToDo(t *testing.T) {
 			}(),
 			waitsNot, "no rollout of it takes steps" + undo,
 		},
-		"a status from before the last change": {
-			func() *appsv1.Deployment {
-				d := waiting(atFirst + "To go on, " + promoteTo + "web-6d698d4bf5/1" + orAbort + ".")
-				d.Generation = 2
-				return d
-			}(),
-			"no controller has seen its last change yet; try again", "no controller has seen its last change yet; try again",
-		},
 		"a release that has failed": {
 			fallen("The release has failed."),
 			"its release has failed and fallen back, so it waits at no step; to try it again: kubectl restarts retry -n shop deployment/web",
 			"its release has failed and fallen back, so it waits at no step; to try it again: kubectl restarts retry -n shop deployment/web",
 		},
 	} {
-		got := release.RolloutOf(test.d)
-		if got.Promote != "" || (got.Abort == "") == (test.whyNotAbort == "") || got.WhyNotPromote != test.whyNotPromote || got.WhyNotAbort != test.whyNotAbort {
+		got, err := release.RolloutOf(test.d)
+		if err != nil || got.Promote != "" || (got.Abort == "") == (test.whyNotAbort == "") || got.WhyNotPromote != test.whyNotPromote || got.WhyNotAbort != test.whyNotAbort {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+func TestAStatusFromBeforeTheLastChangeSaysNothing(t *testing.T) {
+	d := waiting(atFirst + "To go on, " + promoteTo + "web-6d698d4bf5/1" + orAbort + ".")
+	d.Generation = 2
+	if got, err := release.RolloutOf(d); !errors.Is(err, release.ErrUnobserved) {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 
