@@ -291,6 +291,9 @@ func (w *world) checkStep(is *note) {
 	if !p.isNoted || isAborted || isUsed {
 		promoted = p.annotations[promoteAnnotation]
 	}
+	if !p.isNoted && attempt > 1 && strings.Count(promoted, "/") == 2 && strings.HasSuffix(promoted, fmt.Sprintf("/%d", attempt)) {
+		promoted = "" // it is about the attempt that begins
+	}
 	if is.Step != step || is.Promoted != promoted || is.Attempt != attempt {
 		w.fault("attempt %d at step %q, which may go to attempt %d at %q, having used %q: %+v, was %+v", p.attempt(), p.step, attempt, step, promoted, is, p.end)
 	}

@@ -298,7 +298,7 @@ func (p *plan) takeStep() {
 	switch noted := p.stepNoted(); {
 	case noted == "":
 		if p.newRS.Observed { // else its controller is about to write to it
-			p.noteStep(outcome{Step: h.step, Promoted: p.promotion()})
+			p.noteStep(outcome{Step: h.step, Promoted: p.promotionBefore()})
 		}
 	case p.release.isRestart && p.isAborted() && present.Cause != FailedByAbort:
 		p.noteStep(outcome{Step: h.step, Promoted: p.promotion(), Cause: FailedByAbort})
@@ -372,12 +372,28 @@ func (p *plan) promotion() string {
 	return ""
 }
 
+// promotionBefore returns the value of the annotation that is from before an attempt which begins now. From the second attempt on, one
+// that names the attempt is about it, also if it came together with the wish to try again.
+func (p *plan) promotionBefore() string {
+	asked := p.promotion()
+	if _, _, attempt := splitPromotion(asked); p.attempt() > 1 && attempt == strconv.FormatInt(p.attempt(), 10) {
+		return ""
+	}
+	return asked
+}
+
+// splitPromotion returns what a value of the annotation that lets steps end names.
+func splitPromotion(asked string) (name, step, attempt string) {
+	name, step, _ = strings.Cut(asked, "/")
+	step, attempt, _ = strings.Cut(step, "/")
+	return name, step, attempt
+}
+
 // permitted returns the step of the present rollout that may end, [every] for all, empty for none. What the annotation said when
 // the attempt began, or was aborted, is not about it.
 func (p *plan) permitted() string {
 	asked := p.promotion()
-	name, step, _ := strings.Cut(asked, "/")
-	step, attempt, _ := strings.Cut(step, "/")
+	name, step, attempt := splitPromotion(asked)
 	isPresent := cmp.Or(attempt, "1") == strconv.FormatInt(p.attempt(), 10)
 	if p.stepNoted() == "" || asked == p.release.outcome.Promoted || !isPresent || !p.isNamedRollout(name) {
 		return ""

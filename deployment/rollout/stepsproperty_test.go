@@ -46,7 +46,7 @@ func (d drawn) askForSteps(annotations map[string]string) {
 // promotions are values of the annotation that lets steps end.
 var promotions = []string{
 	"web-v2", "web-v2/1", "web-v2/2", "web-v2/25%",
-	"web-v2/1/1", "web-v2/1/2", "web-v2//1", "web-v2/all", "web-v3", "web-v3/1", "web-v3/25%", "web-v1", "web-v1/1", "web-v2/x", "/1", "x",
+	"web-v2/1/1", "web-v2/1/2", "web-v2/25%/2", "web-v2//1", "web-v2/all", "web-v3", "web-v3/1", "web-v3/1/2", "web-v3/25%", "web-v1", "web-v1/1", "web-v2/x", "/1", "x",
 	"web-v2/" + strings.Repeat("1", longestPromotion),
 }
 
@@ -416,6 +416,9 @@ func checkStep(t *rapid.T, s *State, a *UpdateReplicaSet, after outcome) {
 			if promoted = s.Deployment.Annotations[promoteAnnotation]; len(promoted) > longestPromotion {
 				promoted = ""
 			}
+		}
+		if !st.isNoted && attempt > 1 && strings.Count(promoted, "/") == 2 && strings.HasSuffix(promoted, fmt.Sprintf("/%d", attempt)) {
+			promoted = "" // it is about the attempt that begins
 		}
 		isJoined := step == st.end.Step && outcomeOf(st.present) != st.end // a restart amid the rollout
 		if to != "" && !isAborted {
