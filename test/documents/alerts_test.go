@@ -26,9 +26,9 @@ type alertRules struct {
 }
 
 var (
-	documentedAlert = regexp.MustCompile("(?m)^`([A-Za-z]+)` \\| (critical|warning|info) \\|")
-	seriesInRule    = regexp.MustCompile(`\b(deployment_restart_controller|deployment_engine)_([a-z_]+)`)
-	labelInRule     = regexp.MustCompile(`\bby \(([a-z_, ]+)\)|\{([a-z_]+)!?[=~]|\$labels\.([a-z_]+)`)
+	runbook      = regexp.MustCompile(`(?m)^## (.+)\n+(?:\*\*(Critical|Warning|Info)\.\*\*)?`)
+	seriesInRule = regexp.MustCompile(`\b(deployment_restart_controller|deployment_engine)_([a-z_]+)`)
+	labelInRule  = regexp.MustCompile(`\bby \(([a-z_, ]+)\)|\{([a-z_]+)!?[=~]|\$labels\.([a-z_]+)`)
 )
 
 func readAlertRules(t *testing.T) (rules alertRules) {
@@ -43,21 +43,25 @@ func readAlertRules(t *testing.T) (rules alertRules) {
 	return rules
 }
 
-func TestTheAlertsAreDocumentedWithTheirSeverity(t *testing.T) {
-	page, err := os.ReadFile("docs/metrics.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rules := readAlertRules(t)
+func TestEachAlertHasARunbookWithItsSeverityAndNoOtherExists(t *testing.T) {
 	var documented, existing []string
-	for _, row := range documentedAlert.FindAllStringSubmatch(string(page), -1) {
-		documented = append(documented, row[1]+" "+row[2])
+	for _, section := range runbook.FindAllStringSubmatch(readDocument(t, "docs/runbooks.md"), -1) {
+		documented = append(documented, section[1]+" "+strings.ToLower(section[2]))
 	}
-	for _, rule := range rules.Groups[0].Rules {
+	for _, rule := range readAlertRules(t).Groups[0].Rules {
 		existing = append(existing, rule.Alert+" "+rule.Labels["severity"])
 	}
 	if diff := cmp.Diff(existing, documented); diff != "" {
-		t.Errorf("alerts (-rules +docs/metrics.md):\n%s", diff)
+		t.Errorf("alerts (-rules +docs/runbooks.md):\n%s", diff)
+	}
+}
+
+// Where the runbooks are comes first, in the form that the chart replaces by its value runbooksURL.
+func TestEachAlertNamesItsRunbook(t *testing.T) {
+	for _, rule := range readAlertRules(t).Groups[0].Rules {
+		if want := "docs/runbooks.md#" + anchorOf(rule.Alert); rule.Annotations["runbook_url"] != want {
+			t.Errorf("%s: the annotation runbook_url is %q, not %q", rule.Alert, rule.Annotations["runbook_url"], want)
+		}
 	}
 }
 
