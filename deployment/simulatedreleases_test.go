@@ -364,6 +364,7 @@ func (w *world) checkRelease(before, after *appsv1.ReplicaSet) {
 	switch {
 	case p.isLimited() && after.UID == p.last.of && int64(is) <= max(int64(was), p.replicas-p.most): // it has the pods that the new one may not have
 	case p.isLimited() && isPresent && int64(is) >= p.most:
+	case is < was && is >= after.Status.AvailableReplicas && w.isCrowded(d): // a scaling has left too many
 	case is > was && failed && w.images[after.UID] == image:
 		w.fault("%s has failed, and %s gets %d", image, after.Name, is)
 	case is > was && !isPresent && !failed:
@@ -513,15 +514,30 @@ func (w *world) checkFallenBack(d *appsv1.Deployment, back *note) {
 	w.settledFallenBack++
 }
 
+// isCrowded reports whether the ReplicaSets that the engine knows want more pods than the Deployment allows.
+func (w *world) isCrowded(d *rollout.Deployment) bool {
+	total := int64(0)
+	for _, rs := range w.seen {
+		total += rs.Replicas
+	}
+	return total > d.Replicas+d.Limits.MaxSurge
+}
+
 // manyLeft is how many old ReplicaSets may be left while a rollout is not complete.
 func manyLeft(limit int) int { return 2*limit + 1 + max(limit, 10) }
 
 // keptBesides is how many ReplicaSets are kept beyond the history limit when a rollout is complete: the last that completed, if a
-// release without pods is not noted as complete.
-func (w *world) keptBesides(d *appsv1.Deployment) int {
+// release without pods is not noted as complete, and the last one of the release before.
+func (w *world) keptBesides(d *appsv1.Deployment) (kept int) {
 	p := w.settledPosition()
-	if p.remembers(p.notes) && p.replicas == 0 && p.last != nil && p.last.of != p.present {
-		return 1
+	if !p.remembers(p.notes) || p.last == nil {
+		return 0
 	}
-	return 0
+	if p.replicas == 0 && p.last.of != p.present {
+		kept++
+	}
+	if limit := d.Spec.RevisionHistoryLimit; limit != nil && *limit > 0 && latest(p.notes, func(n note) bool { return n.Ended == "completed" && n.image != p.last.image }) != nil {
+		kept++
+	}
+	return kept
 }

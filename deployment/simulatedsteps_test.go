@@ -68,11 +68,11 @@ func (a *wish) mayTakeSteps() bool { return a.isRolling && a.hasDeadline }
 // remembers reports whether the engine keeps notes.
 func (a *wish) remembers(notes []note) bool {
 	back := lastCompleted(notes)
-	isBegun := func(n note) bool {
-		isAmid := n.Ended == "" && n.Step != "" || n.Ended == "failed" && n.Cause == "aborted"
-		return n.image == a.image && isAmid && (back == nil || n.Order > back.Order)
-	}
-	return a.fallsBack() || a.mayTakeSteps() && (a.annotations[stepsAnnotation] != "" || slices.ContainsFunc(notes, isBegun))
+	isSince := func(n note) bool { return n.image == a.image && (back == nil || n.Order > back.Order) }
+	isAtStep := func(n note) bool { return isSince(n) && n.Ended == "" && n.Step != "" }
+	isAborted := func(n note) bool { return isSince(n) && n.Ended == "failed" && n.Cause == "aborted" }
+	return a.fallsBack() || a.mayTakeSteps() && (a.annotations[stepsAnnotation] != "" || slices.ContainsFunc(notes, isAtStep)) ||
+		a.hasDeadline && slices.ContainsFunc(notes, isAborted)
 }
 
 // hasFailed reports whether by the notes, the release has failed, and another one completed before and runs instead.
@@ -176,9 +176,13 @@ func (a *wish) position(notes []note, present types.UID) *position {
 
 // attempt is which attempt at the rollout is under way.
 func (p *position) attempt() int64 {
+	isOutrun := p.last != nil && p.end.Order < p.last.Order
 	attempt := max(1, p.end.Attempt)
-	if p.end.Ended == "failed" || p.last != nil && p.end.Step != "" && p.end.Order < p.last.Order {
+	if p.end.Ended == "failed" || p.end.Step != "" && isOutrun {
 		attempt = p.end.Attempt + 1
+	}
+	if p.end.Ended == "" && p.end.Attempt > 0 && !isOutrun {
+		return p.end.Attempt
 	}
 	return max(attempt, p.asked(p.notes))
 }

@@ -54,6 +54,12 @@ func (c *conditions) progressesBy(reason string) bool {
 	return present != nil && present.Reason == reason
 }
 
+// is reports whether there is such a condition, with that status.
+func (c *conditions) is(kind appsv1.DeploymentConditionType, status corev1.ConditionStatus) bool {
+	present := c.get(kind)
+	return present != nil && present.Status == status
+}
+
 func (c *conditions) remove(kind appsv1.DeploymentConditionType) {
 	c.list = slices.DeleteFunc(c.list, func(d appsv1.DeploymentCondition) bool { return d.Type == kind })
 }
@@ -76,7 +82,7 @@ func (c *conditions) say(kind appsv1.DeploymentConditionType, status corev1.Cond
 // which updates its timestamp to the present time.
 func (c *conditions) renewProgress(reason, message string) {
 	const kind = appsv1.DeploymentProgressing
-	if present := c.get(kind); present != nil && present.Status == corev1.ConditionTrue {
+	if present := c.get(kind); c.is(kind, corev1.ConditionTrue) {
 		present.Reason = "" // so that it differs; the transition time stays
 	}
 	c.set(kind, corev1.ConditionTrue, reason, message)

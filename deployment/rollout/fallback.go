@@ -178,15 +178,19 @@ type release struct {
 	look *LookAtPods
 }
 
+// knowsCompleted reports whether the engine can tell which rollout was complete. Without a progress deadline, no status says so.
+func (s *State) knowsCompleted() bool {
+	return s.Deployment.ProgressDeadline != nil && !s.IsBackup && !s.Deployment.Deleting
+}
+
 // fallsBack reports whether a failed release falls back.
 func (s *State) fallsBack() bool {
-	d := s.Deployment
-	return d.Annotations[onFailureAnnotation] == fallBack && d.ProgressDeadline != nil && !s.IsBackup && !d.Deleting
+	return s.Deployment.Annotations[onFailureAnnotation] == fallBack && s.knowsCompleted()
 }
 
 // readRelease finds out how the present release stands, and what strategies size.
 func (p *plan) readRelease() {
-	if !p.s.fallsBack() && !p.asksForSteps() {
+	if !p.s.fallsBack() && !p.asksForSteps() && !p.wasAborted() {
 		p.forgetOutcomes()
 		return
 	}
@@ -211,9 +215,14 @@ func (p *plan) goesBack(cause FailureCause) bool { return p.s.fallsBack() || cau
 func (p *plan) isOfRelease(m *member) bool { return m.Bare == p.bare || m == p.newRS }
 
 // lastCompleted returns the last ReplicaSet that completed, nil if none did.
-func (p *plan) lastCompleted() (last *member) {
+func (p *plan) lastCompleted() *member {
+	return p.lastCompletedOf(func(*member) bool { return true })
+}
+
+// lastCompletedOf is lastCompleted of some ReplicaSets.
+func (p *plan) lastCompletedOf(is func(*member) bool) (last *member) {
 	for _, m := range p.all() {
-		if o := m.outcome(); o.Ended == completed && !m.Deleting && (last == nil || o.Order > last.outcome().Order) {
+		if o := m.outcome(); o.Ended == completed && !m.Deleting && is(m) && (last == nil || o.Order > last.outcome().Order) {
 			last = m
 		}
 	}
@@ -310,12 +319,16 @@ func (p *plan) isTried() bool {
 func (p *plan) isWatched() bool { return p.isTried() || p.isLimited() && p.newRS != nil }
 
 // attempt returns which attempt at the present release is under way. If the last one failed or was given up, another template has
-// completed since. What a person has asked for before is asked for only once, also if somebody deletes the ReplicaSet.
+// completed since. What a person has asked for before is asked for only once, also if somebody deletes the ReplicaSet; it does not
+// count while an earlier attempt is noted to be under way.
 func (p *plan) attempt() int64 {
 	last, back := p.release.outcome, p.release.last
-	isGivenUp := last.Step != "" && back != nil && last.Order < back.outcome().Order
-	if last.Ended == failed || isGivenUp {
+	isOutrun := back != nil && last.Order < back.outcome().Order
+	switch {
+	case last.Ended == failed, last.Step != "" && isOutrun:
 		last.Attempt++
+	case last.Ended == "" && last.Attempt > 0 && !isOutrun:
+		return last.Attempt
 	}
 	return max(1, last.Attempt, p.asked())
 }
@@ -369,6 +382,7 @@ func (p *plan) judgeAttempt() {
 		r.outcome = outcome{Ended: failed, Attempt: attempt, Cause: cause, Why: brief.Within(longestWhy, p.why(cause))}
 		p.note(p.newRS, r.outcome)
 		p.newRS.failedBy = cause
+		p.resized = append(p.resized, p.newRS) // before other pods go
 		p.retreat()
 		return
 	}

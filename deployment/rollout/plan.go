@@ -91,11 +91,10 @@ type plan struct {
 	others []*member
 	// bare is the sum of the Deployment's template without the annotations of restarts.
 	bare podtemplate.Sum
-	// release is nil unless a failed release falls back, or rollouts take steps. fellBack is what to report with the status
-	// that says first that it has, empty for nothing; held is that with the one that says first that
-	// it waits at a step.
-	release        *release
-	fellBack, held string
+	// release is nil unless a failed release falls back, or rollouts take steps. fellBack, held and unkept are what to report with the
+	// status that says first that it has fallen back, waits at a step, or takes no steps any more; empty for nothing.
+	release                *release
+	fellBack, held, unkept string
 
 	conditions *conditions
 	collisions *int32

@@ -165,13 +165,26 @@ func wayBack(s *State) *ReplicaSet {
 	return latestCompleted(s)
 }
 
-func latestCompleted(s *State) (last *ReplicaSet) {
+func latestCompleted(s *State) *ReplicaSet { return latestCompletedBut(s, nil) }
+
+// latestCompletedBut leaves out the ReplicaSets of one release, if there is one.
+func latestCompletedBut(s *State, release *ReplicaSet) (last *ReplicaSet) {
 	for _, rs := range oldestFirst(s.ReplicaSets) {
-		if o := outcomeOf(rs); o.Ended == completed && !rs.Deleting && (last == nil || o.Order > outcomeOf(last).Order) {
+		isOther := release == nil || rs.Bare != release.Bare
+		if o := outcomeOf(rs); o.Ended == completed && !rs.Deleting && isOther && (last == nil || o.Order > outcomeOf(last).Order) {
 			last = rs
 		}
 	}
 	return last
+}
+
+// releaseBefore is the ReplicaSet that completed last before those of the last release did; nil if none is known.
+func releaseBefore(s *State) *ReplicaSet {
+	last := wayBack(s)
+	if last == nil {
+		return nil
+	}
+	return latestCompletedBut(s, last)
 }
 
 // lastEnd is how the present release ended, by the latest note on one of its ReplicaSets. A failure is over if the status calls
@@ -333,6 +346,7 @@ func checkUpdate(t *rapid.T, s *State, rs *ReplicaSet, a *UpdateReplicaSet, befo
 		t.Fatalf("an old ReplicaSet, and nothing has failed: %s", a)
 	case a.To > a.From && rs.Sum != d.Sum && rs.UID != wayBack(s).UID:
 		t.Fatalf("one that was not the last to complete: %s", a)
+	case total(sizesOf(s)) > d.maxReplicas() && a.To >= rs.Available: // a scaling has left too many
 	case a.To < a.From && a.To < min(d.Replicas, st.most) && rs.Sum == d.Sum && !isFailed(s):
 		t.Fatalf("the new one, and it is not noted that it has failed: %s", a)
 	}

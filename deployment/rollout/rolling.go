@@ -32,6 +32,7 @@ func (r rollingUpdate) step(p *plan) {
 	}
 	if !p.isSettling() && !p.resize(p.target, r.sizeOfTarget(p)) && !p.fillUp() {
 		p.shrinkOld()
+		p.shed()
 	}
 }
 

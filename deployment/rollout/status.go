@@ -55,6 +55,9 @@ func (p *plan) reportStatus() (actions []Action, wake time.Time) {
 	if p.held != "" {
 		actions = append(actions, RecordEvent{Type: corev1.EventTypeNormal, Reason: reasonWaits, Message: p.held})
 	}
+	if p.unkept != "" {
+		actions = append(actions, RecordEvent{Type: corev1.EventTypeWarning, Reason: reasonNoSteps, Message: p.unkept})
+	}
 	written := UpdateStatus{Status: status, Revision: revision, Runs: runs, Trial: p.remembered()}
 	if runs != nil {
 		written.Refused = new(bool)

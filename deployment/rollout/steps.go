@@ -123,24 +123,35 @@ type hold struct {
 	steps []string
 }
 
-// canTakeSteps reports whether steps can be kept. Without a progress deadline, nothing says which rollout was complete.
+// canTakeSteps reports whether steps can be kept.
 func (s *State) canTakeSteps() bool {
-	d := s.Deployment
-	return d.Strategy == appsv1.RollingUpdateDeploymentStrategyType && d.ProgressDeadline != nil && !s.IsBackup && !d.Deleting
+	return s.Deployment.Strategy == appsv1.RollingUpdateDeploymentStrategyType && s.knowsCompleted()
 }
 
 // asksForSteps reports whether the Deployment asks for steps, or did for the present rollout, whatever its annotations say by now: one
-// that is at a step stays there, and one that was aborted is not rolled out.
+// that is at a step stays there.
 func (p *plan) asksForSteps() bool {
+	return p.s.canTakeSteps() && (p.d.Annotations[stepsAnnotation] != "" || p.isAtStep())
+}
+
+// isAtStep reports whether the present rollout is noted at a step.
+func (p *plan) isAtStep() bool {
+	return p.isNoted(func(o outcome) bool { return o.Ended == "" && o.Step != "" })
+}
+
+// wasAborted reports whether the present release is noted as aborted. It is not rolled out, whatever the annotations and the strategy
+// are by now.
+func (p *plan) wasAborted() bool {
+	return p.s.knowsCompleted() && p.isNoted(func(o outcome) bool { return o.Ended == failed && o.Cause == FailedByAbort })
+}
+
+// isNoted reports whether a note says so of the present release, and nothing has completed since.
+func (p *plan) isNoted(says func(outcome) bool) bool {
 	before := int64(0)
 	if last := p.lastCompleted(); last != nil {
 		before = last.outcome().Order
 	}
-	isBegun := func(m *member) bool {
-		o := m.outcome()
-		return o.Order > before && p.isOfRelease(m) && (o.Ended == "" && o.Step != "" || o.Ended == failed && o.Cause == FailedByAbort)
-	}
-	return p.s.canTakeSteps() && (p.d.Annotations[stepsAnnotation] != "" || slices.ContainsFunc(p.all(), isBegun))
+	return slices.ContainsFunc(p.all(), func(m *member) bool { o := m.outcome(); return o.Order > before && p.isOfRelease(m) && says(o) })
 }
 
 // readStep finds out which step limits the present rollout, if one does.
@@ -237,6 +248,7 @@ func (p *plan) fillUp() bool {
 // rescaleLast is rescale for a rollout that a step limits, and that is paused or cannot begin: the last ReplicaSet that completed
 // grows or shrinks, since the new one may not have more pods. What is not available does not count.
 func (p *plan) rescaleLast() {
+	defer p.shed()
 	if !p.isRescaled() {
 		return
 	}
@@ -248,6 +260,29 @@ func (p *plan) rescaleLast() {
 	}
 	p.resize(last, wanted)
 	p.noteSizes()
+}
+
+// shed takes away pods that are not available where a scaling has left more than the strategy or the step allows, and nothing else may
+// go: of what never completed first. Without a release to protect, a scaling is shared in proportion.
+func (p *plan) shed() {
+	isChanging := func(m *member) bool { return !m.Observed || m.isOrdered }
+	if !p.isLimited() && !p.isFallenBack() || slices.ContainsFunc(p.all(), isChanging) {
+		return
+	}
+	excess, last := max(0, sum(p.all(), size)-p.d.maxReplicas()), p.release.last
+	others := slices.DeleteFunc(slices.Clone(p.all()), func(m *member) bool { return m == last })
+	for _, m := range append(others, last) {
+		most := excess
+		switch m {
+		case last:
+			most = min(excess, p.beyondLeast(m))
+		case p.target:
+			most = max(excess, m.size-p.most())
+		}
+		spare := min(max(m.size-m.Available, 0), most)
+		excess = max(0, excess-spare)
+		p.resize(m, m.size-spare)
+	}
 }
 
 // noteSizes notes that the sizes are for the present number of replicas, while a step limits the rollout.
@@ -275,6 +310,11 @@ func (p *plan) isNotedHeld() bool {
 	progressing := p.conditions.get(appsv1.DeploymentProgressing)
 	return p.isHeld() && p.isAtStepBy(p.conditions.get(conditionAtStep)) && progressing != nil && progressing.Reason == reasonPaused &&
 		progressing.Message == p.conditions.get(conditionAtStep).Message
+}
+
+// isNewlyHeld reports whether the rollout has just come as far as its step allows, and no other pod is on its way.
+func (p *plan) isNewlyHeld() bool {
+	return p.isWhole() && sum(p.all(), size) == p.d.Replicas && !p.isNotedHeld()
 }
 
 // isAtStepBy reports whether a condition says that the rollout waits at its present step. It may be from the step before, if the engine
@@ -439,11 +479,10 @@ func (p *plan) soaked() time.Time {
 	if soak == 0 || !p.isNotedHeld() || !p.isWhole() || p.release.hold.wrong != "" || p.release.outcome.Cause == FailedByAbort {
 		return time.Time{}
 	}
-	c := p.conditions.get(conditionAtStep)
-	if c.Status != corev1.ConditionTrue {
+	if !p.conditions.is(conditionAtStep, corev1.ConditionTrue) {
 		return time.Time{}
 	}
-	return c.LastTransitionTime.Add(soak)
+	return p.conditions.get(conditionAtStep).LastTransitionTime.Add(soak)
 }
 
 // isToProve reports whether the present step has waited for its soak time.
@@ -509,12 +548,15 @@ func (p *plan) isStepping() bool {
 
 // noteHeld keeps the conditions in step with a rollout that takes steps. One that is held has no deadline. It returns false if none is.
 func (p *plan) noteHeld() bool {
+	if !p.s.canTakeSteps() && p.conditions.is(conditionAtStep, corev1.ConditionTrue) {
+		p.unkept = p.whyNoSteps() // any more, amid a rollout
+	}
 	if !p.isStepping() {
 		p.conditions.remove(conditionAtStep)
 		return false
 	}
 	isAborted := p.isHeld() && p.release.outcome.Cause == FailedByAbort // a restart: a release has failed then
-	isNew := p.isWhole() && sum(p.all(), size) == p.d.Replicas && !p.isNotedHeld() && !isAborted
+	isNew := p.isNewlyHeld() && !isAborted
 	reason, waits, message := reasonRelease, corev1.ConditionFalse, ""
 	if p.release.isRestart {
 		reason = reasonRestart
@@ -535,10 +577,10 @@ func (p *plan) noteHeld() bool {
 		p.conditions.say(appsv1.DeploymentProgressing, corev1.ConditionFalse, ReasonTimedOut, message)
 		return true
 	}
+	p.conditions.say(appsv1.DeploymentProgressing, corev1.ConditionUnknown, reasonPaused, message)
 	if isNew {
 		p.held = message
 	}
-	p.conditions.say(appsv1.DeploymentProgressing, corev1.ConditionUnknown, reasonPaused, message)
 	if over := p.soaked(); over.After(p.s.Now) {
 		p.wake = earlier(p.wake, over)
 	}
@@ -547,8 +589,15 @@ func (p *plan) noteHeld() bool {
 
 // noteUnkeptSteps reports at the beginning of a rollout that the Deployment asks in vain for steps, or in part.
 func (p *plan) noteUnkeptSteps() {
+	if why := p.whyNoSteps(); why != "" {
+		p.recordEvent(corev1.EventTypeWarning, reasonNoSteps, why)
+	}
+}
+
+// whyNoSteps says why steps that the Deployment asks for have no effect, or another one; empty if they are kept.
+func (p *plan) whyNoSteps() string {
 	if p.d.Annotations[stepsAnnotation] == "" {
-		return
+		return ""
 	}
 	why := ""
 	switch whom := p.d.Annotations[stepsForAnnotation]; {
@@ -559,10 +608,9 @@ func (p *plan) noteUnkeptSteps() {
 	case p.s.IsBackup:
 		why = "the deployment engine stands by for another controller, which would finish the rollout at once"
 	case !slices.Contains([]string{"", forAll, forReleases, forRestarts}, whom):
-		p.recordEvent(corev1.EventTypeWarning, reasonNoSteps,
-			fmt.Sprintf("The annotation %s is none of %s, %s and %s, so all rollouts take steps.", stepsForAnnotation, forReleases, forRestarts, forAll))
+		return fmt.Sprintf("The annotation %s is none of %s, %s and %s, so all rollouts take steps.", stepsForAnnotation, forReleases, forRestarts, forAll)
+	default:
+		return ""
 	}
-	if why != "" {
-		p.recordEvent(corev1.EventTypeWarning, reasonNoSteps, fmt.Sprintf("The annotation %s has no effect: %s.", stepsAnnotation, why))
-	}
+	return fmt.Sprintf("The annotation %s has no effect: %s.", stepsAnnotation, why)
 }

@@ -230,12 +230,16 @@ func mayTakeSteps(s *State) bool {
 // has aborted it then.
 func remembers(s *State) bool {
 	last := latestCompleted(s)
-	isAtStep := func(rs *ReplicaSet) bool {
-		o := outcomeOf(rs)
-		isAmid := o.Ended == "" && o.Step != "" || o.Ended == failed && o.Cause == FailedByAbort
-		return isOfRelease(s, rs) && isAmid && (last == nil || o.Order > outcomeOf(last).Order)
+	isSince := func(rs *ReplicaSet) bool {
+		return isOfRelease(s, rs) && (last == nil || outcomeOf(rs).Order > outcomeOf(last).Order)
 	}
-	return s.fallsBack() || mayTakeSteps(s) && (s.Deployment.Annotations[stepsAnnotation] != "" || slices.ContainsFunc(s.ReplicaSets, isAtStep))
+	isAtStep := func(rs *ReplicaSet) bool { o := outcomeOf(rs); return isSince(rs) && o.Ended == "" && o.Step != "" }
+	isAborted := func(rs *ReplicaSet) bool {
+		o := outcomeOf(rs)
+		return isSince(rs) && o.Ended == failed && o.Cause == FailedByAbort
+	}
+	return s.fallsBack() || mayTakeSteps(s) && (s.Deployment.Annotations[stepsAnnotation] != "" || slices.ContainsFunc(s.ReplicaSets, isAtStep)) ||
+		s.Deployment.ProgressDeadline != nil && !s.IsBackup && !s.Deployment.Deleting && slices.ContainsFunc(s.ReplicaSets, isAborted)
 }
 
 // named adds the note of what the last status calls complete, as if it was written.
@@ -369,9 +373,12 @@ func (st *stand) hasSoaked(s *State) bool {
 // attempt is which attempt at the present release is under way.
 func (st *stand) attempt(s *State) int64 {
 	attempt := max(1, st.end.Attempt)
-	isGivenUp := st.last != nil && st.end.Step != "" && st.end.Order < outcomeOf(st.last).Order
-	if st.end.Ended == failed || isGivenUp {
+	isOutrun := st.last != nil && st.end.Order < outcomeOf(st.last).Order
+	if st.end.Ended == failed || st.end.Step != "" && isOutrun {
 		attempt = st.end.Attempt + 1
+	}
+	if st.end.Ended == "" && st.end.Attempt > 0 && !isOutrun {
+		return st.end.Attempt
 	}
 	return max(attempt, asked(s))
 }
