@@ -89,6 +89,14 @@ func RecordedEdits(meta *metav1.ObjectMeta) []Edit {
 	return slices.Clone(slices.CompactFunc(edits, func(a, b Edit) bool { return a.Key == b.Key }))
 }
 
+// DatesKeys reports whether the managedFields say of any key of a config when it was written. They say so of each, unless
+// somebody has removed them.
+func DatesKeys(managedFields []metav1.ManagedFieldsEntry) bool {
+	return slices.ContainsFunc(managedFields, func(entry metav1.ManagedFieldsEntry) bool {
+		return entry.Time != nil && len(appendEdits(nil, &entry)) > 0
+	})
+}
+
 // compareEdits orders edits by their keys, and those of a key by their times, the last one first.
 func compareEdits(a, b Edit) int {
 	if order := strings.Compare(a.Key, b.Key); order != 0 { // nearly always

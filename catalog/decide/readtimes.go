@@ -107,6 +107,11 @@ type reads struct {
 	any time.Time
 }
 
+// FirstRead returns when the pod first read a config by a reference, and false if it has not done so yet.
+func (p *Pod) FirstRead(by *template.Reference) (time.Time, bool) {
+	return firstReads([]Pod{*p}).of([]template.Reference{*by})
+}
+
 func firstReads(pods []Pod) reads {
 	first := reads{started: make(map[string]time.Time)}
 	for _, pod := range pods {

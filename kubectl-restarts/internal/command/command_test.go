@@ -31,6 +31,7 @@ type server struct {
 	objects map[string]string // by path; an item of a list or a single object
 	writes  []string
 	denied  string // the path that the caller may not use
+	broken  string // the path at which requests fail
 	// conflict is the path of an object that changes before each write; a write that names a version fails.
 	conflict string
 	// settles is how many writes conflict, 0 for all.
@@ -64,6 +65,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	case r.URL.Path == s.denied:
 		w.WriteHeader(http.StatusForbidden)
 		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Forbidden","code":403,"message":"not allowed"}`)
+	case r.URL.Path == s.broken:
+		w.WriteHeader(http.StatusInternalServerError)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500,"message":"not now"}`)
 	case r.Method == http.MethodPatch:
 		body, _ := io.ReadAll(r.Body)
 		if r.URL.Path == s.conflict && strings.Contains(string(body), `"resourceVersion":"`) {

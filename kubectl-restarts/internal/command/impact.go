@@ -107,7 +107,7 @@ func (c *impactCommand) run(ctx context.Context, arguments []string) error {
 	workloads, _ := result.Count()
 	switch {
 	case c.exitCode && workloads+result.With(impact.Maybe) > 0:
-		return errWouldRestart
+		return exit(exitResult)
 	case c.exitCode && result.Unknown() > 0:
 		return errors.New("cannot tell whether a workload would restart: " + c.doubt)
 	}

@@ -18,15 +18,18 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
-// The exit codes.
+// The exit codes. [exitResult] says what a command has found out: that workloads would restart, or that a content is not delivered.
 const (
-	exitOK           = 0
-	exitError        = 1
-	exitWouldRestart = 2
+	exitOK      = 0
+	exitError   = 1
+	exitResult  = 2
+	exitTimeout = 3
 )
 
-// errWouldRestart makes the process end with [exitWouldRestart]. It is not printed.
-var errWouldRestart = errors.New("workloads would restart")
+// exit makes the process end with an exit code. What there is to say has been said.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // Run runs the plugin of a version with the given arguments, and returns the exit code.
 func Run(ctx context.Context, version string, arguments []string, streams genericiooptions.IOStreams) int {
@@ -35,11 +38,12 @@ func Run(ctx context.Context, version string, arguments []string, streams generi
 	root := newRoot(s) //nolint:contextcheck // cobra passes the context to the commands
 	root.Version = version
 	root.SetArgs(arguments)
+	var code exit
 	switch err := root.ExecuteContext(ctx); {
 	case err == nil:
 		return exitOK
-	case errors.Is(err, errWouldRestart):
-		return exitWouldRestart
+	case errors.As(err, &code):
+		return int(code)
 	default:
 		fmt.Fprintln(streams.ErrOut, "error:", text.Safe(inOneLine(s.unreached(err))))
 		return exitError
@@ -77,7 +81,7 @@ func newRoot(s *session) *cobra.Command {
 	root.PersistentFlags().BoolVar(&s.ask, "leader", true, "Ask the leader of the controller, and whether anybody leads; otherwise show what the cluster shows")
 	root.PersistentFlags().StringVar(&s.lease, "lease", "kubernetes-deployment-restart-controller", "Name of the Lease by which the controller elects its leader")
 	root.PersistentFlags().Var(&s.workloads, "workload", "Further kind of workload, repeatable, as the controller's flag: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH")
-	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s), newRetry(s), newPromote(s), newAbort(s), newHistory(s), newStatus(s))
+	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s), newRetry(s), newPromote(s), newAbort(s), newHistory(s), newStatus(s), newWait(s))
 	for _, command := range root.Commands() {
 		command.Args = withUsage(command.Args)
 	}

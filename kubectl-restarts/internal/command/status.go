@@ -144,22 +144,32 @@ func (c *statusCommand) print(w io.Writer, report *overview.Report, now time.Tim
 	return report.Print(w, options, now)
 }
 
-// read reads what the caller may read. Without the workloads there is nothing to show.
+// read returns the overview of a namespace, and when it was read.
 func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespace string) (*overview.Report, time.Time, error) {
 	in := &overview.Input{Namespace: namespace, Now: time.Now()}
+	if err := c.gather(ctx, from, in); err != nil {
+		return nil, in.Now, err
+	}
+	report := overview.Look(in)
+	return &report, in.Now, nil
+}
+
+// gather reads what the caller may read. Without the workloads there is nothing to show.
+func (c *statusCommand) gather(ctx context.Context, from *cluster.Cluster, in *overview.Input) error {
+	namespace := in.Namespace
 	from.Refresh()
 	var err error
 	if err = c.askLeader(ctx, namespace, in); err != nil {
-		return nil, in.Now, err
+		return err
 	}
 	if in.Leader != nil {
 		if err := from.AddReported(kindsOf(in.Leader.Overview)); err != nil {
-			return nil, in.Now, err
+			return err
 		}
 	}
 	workloads, unlisted, err := from.Workloads(ctx, namespace)
 	if err != nil {
-		return nil, in.Now, explained(err, listRemedy(namespace))
+		return explained(err, listRemedy(namespace))
 	}
 	in.Workloads = workloads
 	if namespace != "" && len(workloads) == 0 {
@@ -170,26 +180,22 @@ func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespa
 	}
 	doubt, err := from.Enable(ctx, in.Workloads)
 	if err != nil {
-		return nil, in.Now, err
+		return err
 	}
 	if doubt != "" {
 		c.noteOnce(doubt)
 	}
 	if in.Halts, err = from.Halts(ctx); err != nil {
-		return nil, in.Now, err
+		return err
 	}
 	if err := c.readConfigs(ctx, from, namespace, in); err != nil {
-		return nil, in.Now, err
+		return err
 	}
 	in.Events, err = from.Events(ctx, namespace, "", "")
 	if err := c.lack(in, "Events, so restarts that failed or were refused may be missing", err); err != nil {
-		return nil, in.Now, err
+		return err
 	}
-	if err := readSuspects(ctx, from, in); err != nil {
-		return nil, in.Now, err
-	}
-	report := overview.Look(in)
-	return &report, in.Now, nil
+	return readSuspects(ctx, from, in)
 }
 
 // resources names the configs that are listed.

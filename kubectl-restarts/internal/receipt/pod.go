@@ -1,0 +1,89 @@
+package receipt
+
+import (
+	"slices"
+	"strings"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/catalog/decide"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/template"
+	"kubernetes-deployment-restart-controller/internal/podsight"
+)
+
+// Pod is a pod that runs, whoever owns it. It may terminate.
+type Pod struct {
+	Namespace, Name string
+	// Kind and Owner name its controller, such as ReplicaSet and web-5d4c8bb5f9; empty for a pod of its own.
+	Kind, Owner string
+	// workload is which workload may own it, as far as its controller and its labels show.
+	workload  owner
+	IsLeaving bool
+	decide.Pod
+	// References are those of its containers to the configs that were asked about.
+	References []template.Reference
+}
+
+// NewPod reduces a pod. It returns false for one that has finished.
+func NewPod(pod *corev1.Pod, asked map[names.ConfigRef]bool) (Pod, bool) {
+	if podsight.HasFinished(pod) {
+		return Pod{}, false
+	}
+	running := *pod
+	running.DeletionTimestamp = nil // it runs until it is gone
+	reads, _ := decide.NewPod(&running, containersOf(&pod.Spec))
+	p := Pod{Namespace: pod.Namespace, Name: pod.Name, workload: owner{namespace: pod.Namespace}, IsLeaving: pod.DeletionTimestamp != nil, Pod: reads}
+	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
+		p.Kind, p.Owner, p.workload = controller.Kind, controller.Name, workloadOf(pod, controller)
+	}
+	references, areAll := template.ReferencesOf(pod.Namespace, &pod.Spec, template.Filter{})
+	if !areAll { // any of them may be among so many
+		for ref := range asked {
+			references = append(references, template.Reference{Config: ref, Channel: template.API})
+		}
+	}
+	p.References = slices.DeleteFunc(references, func(r template.Reference) bool { return !asked[r.Config] || r.Config.Namespace != pod.Namespace })
+	return p, true
+}
+
+// containersOf returns the names of all containers, sorted.
+func containersOf(spec *corev1.PodSpec) (containers []string) {
+	for _, all := range [][]corev1.Container{spec.InitContainers, spec.Containers} {
+		for i := range all {
+			containers = append(containers, all[i].Name)
+		}
+	}
+	slices.Sort(containers)
+	return containers
+}
+
+// owner names what may own pods: the kind is that of their controller, Deployment if a ReplicaSet is made for one, and customKind for
+// any kind that is not part of Kubernetes.
+type owner struct{ namespace, kind, name string }
+
+const (
+	replicaSet            = "ReplicaSet"
+	replicationController = "ReplicationController"
+	customKind            = "custom"
+)
+
+// workloadOf returns which workload may own a pod with this controller. A ReplicaSet that is made for one has its name and the hash
+// that the pods have as a label; anybody may make others, with any name.
+func workloadOf(pod *corev1.Pod, controller *metav1.OwnerReference) owner {
+	switch controller.Kind {
+	case replicaSet:
+		for _, made := range []struct{ kind, label string }{{string(names.Deployment), appsv1.DefaultDeploymentUniqueLabelKey}, {customKind, "rollouts-pod-template-hash"}} {
+			if name, is := strings.CutSuffix(controller.Name, "-"+pod.Labels[made.label]); is && pod.Labels[made.label] != "" {
+				return owner{pod.Namespace, made.kind, name}
+			}
+		}
+	case replicationController: // of a DeploymentConfig
+		if name := pod.Labels["deploymentconfig"]; name != "" && strings.HasPrefix(controller.Name, name+"-") {
+			return owner{pod.Namespace, customKind, name}
+		}
+	}
+	return owner{pod.Namespace, controller.Kind, controller.Name}
+}

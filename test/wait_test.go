@@ -1,0 +1,149 @@
+package test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// ended is how a run of the plugin has ended.
+type ended struct {
+	code   int
+	output string
+	err    error
+}
+
+// startWait runs kubectl restarts wait for the Secret beside the test.
+func (s *scene) startWait(arguments ...string) <-chan ended {
+	end := make(chan ended, 1)
+	all := append([]string{"wait", "secret/" + credentials.name, "--interval=1s", "--namespace=" + s.namespace}, arguments...)
+	go func() {
+		code, stdout, stderr, err := s.cluster.RunPlugin(s.Context(), all...)
+		end <- ended{code, stdout + stderr, err}
+	}()
+	return end
+}
+
+// awaitWait waits until it has ended with the exit code, after each attempt to make it end, and checks that it shows nothing of the
+// Secret.
+func (s *scene) awaitWait(end <-chan ended, exitCode int, attempt func()) (output string) {
+	s.Helper()
+	s.eventually("the wait ends", func(context.Context) error {
+		select {
+		case e := <-end:
+			s.must(e.err)
+			if output = e.output; e.code != exitCode || strings.Contains(output, "swordfish") {
+				s.Fatalf("the wait ends with %d, want %d:\n%s", e.code, exitCode, output)
+			}
+			return nil
+		default:
+			attempt()
+			return errors.New("it goes on")
+		}
+	})
+	return output
+}
+
+// wait is kubectl restarts wait for the Secret, which must end with the exit code and say all of this.
+func (s *scene) wait(exitCode int, says []string, arguments ...string) {
+	s.Helper()
+	output := s.awaitWait(s.startWait(arguments...), exitCode, func() {})
+	for _, want := range says {
+		if !strings.Contains(output, want) {
+			s.Errorf("kubectl restarts wait %v says\n%s\nwithout %q", arguments, output, want)
+		}
+	}
+}
+
+// mayOnlyWait returns the flag that makes the plugin act as a user who may get Secrets and list pods, and nothing else.
+func (s *scene) mayOnlyWait() string {
+	s.Helper()
+	meta, user := metav1.ObjectMeta{Name: "may-only-wait"}, "waiter-of-"+s.namespace
+	_, err := s.client.RbacV1().Roles(s.namespace).Create(s.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
+		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}},
+		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+	}}, metav1.CreateOptions{})
+	s.must(err)
+	_, err = s.client.RbacV1().RoleBindings(s.namespace).Create(s.Context(), &rbacv1.RoleBinding{
+		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},
+		Subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	return "--as=" + user
+}
+
+func TestAWaitEndsWhenThePodsAreGoneThatHaveReadAnEarlierContent(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--status-address=127.0.0.1:0")
+	leader := "--status-url=http://" + s.controller.StatusAddress()
+	s.make(credentials, set("swordfish-key", "swordfish-1"))
+	web := s.run("web", podOf(envFrom(credentials)), lingering, func(d *appsv1.Deployment) { d.Spec.Replicas = new(int32(2)) })
+	before := s.started(web)
+	s.letTimePass()
+	s.wait(0, []string{"Delivered: 2 pods read it, and no running pod has read an earlier content of secret/credentials."}, leader)
+	old, err := s.podsOf(t.Context(), web)
+	s.must(err)
+
+	s.edit(credentials, set("swordfish-key", "swordfish-2"))
+	end := s.startWait(leader)
+	s.awaitRestart(web, before)
+	s.wait(3, []string{"Not delivered within 1s: 2 of 4 pods may have read", "deployment/web, 2 pods left: they terminate"}, leader, "--timeout=1s")
+	select {
+	case e := <-end:
+		t.Fatalf("it has ended although pods are left:\n%s", e.output)
+	default:
+	}
+	s.takeFinalizers(web)
+	s.awaitWait(end, 0, func() {})
+	pods, err := s.client.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + web.name})
+	s.must(err)
+	for i := range pods.Items {
+		for j := range old {
+			if pods.Items[i].UID == old[j].UID {
+				t.Errorf("pod %s is left", old[j].Name)
+			}
+		}
+	}
+
+	as := s.mayOnlyWait()
+	s.wait(0, []string{"Delivered: 2 pods read it", "note: you may not list workloads"}, "--leader=false", as)
+	s.wait(1, []string{"you need permission to get what you wait for"}, "--leader=false", "--as=nobody")
+}
+
+func TestAWaitEndsWhereNobodyRestartsAPod(t *testing.T) {
+	s := newScene(t)
+	s.make(credentials, set("swordfish-key", "swordfish-1"))
+	web := s.run("web", podOf(envFrom(credentials)))
+	batch := s.run("batch", podOf(envFrom(credentials)), func(d *appsv1.Deployment) { d.Annotations = nil })
+	before := s.started(web)
+	s.awaitRollout(batch)
+	s.letTimePass()
+
+	s.edit(credentials, set("swordfish-key", "swordfish-2"))
+	s.wait(2, []string{"deployment/batch, 1 pod left: not enabled: ", "Try: kubectl rollout restart -n " + s.namespace + " deployment/batch\n"})
+	s.awaitRestart(web, before)
+	s.wait(0, []string{"Delivered: 1 pod reads it, and no pod that the controller restarts has read"}, "--enabled-only")
+	s.patch(batch, `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`)
+	s.awaitRollout(batch)
+	s.wait(0, []string{"Delivered: 2 pods read it"})
+
+	s.annotate(web, holdAnnotation, "migration")
+	s.letTimePass()
+	s.edit(credentials, set("swordfish-key", "swordfish-3"))
+	s.wait(2, []string{"deployment/web, 1 pod left: held: the workload is held: migration. Try: kubectl restarts explain -n " + s.namespace + " deployment/web\n"}, "--enabled-only")
+
+	edits := 3
+	output := s.awaitWait(s.startWait("--keep-waiting"), 2, func() {
+		edits++
+		s.edit(credentials, set("swordfish-key", fmt.Sprint("swordfish-", edits)))
+	})
+	if !strings.Contains(output, ", during the wait: what it waited for is not there any more. With --latest, it waits for what is\n") {
+		t.Errorf("an edit during the wait ends it without saying so:\n%s", output)
+	}
+}
