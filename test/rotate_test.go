@@ -1,0 +1,100 @@
+package test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/test/harness"
+)
+
+// rotation is the directory in which examples/rotate-credential runs, with the programs that it needs.
+type rotation struct {
+	*scene
+	directory string
+}
+
+// rotates returns a directory with kubectl and its plugin for the cluster, and with programs that create and revoke credentials.
+func (s *scene) rotates() *rotation {
+	s.Helper()
+	plugin, err := harness.PluginBinary()
+	s.must(err)
+	tool, err := harness.LocalClusterBinary()
+	s.must(err)
+	r := &rotation{s, s.TempDir()}
+	r.program("kubectl", `if [ "$1" = restarts ]; then shift; exec "`+plugin+`" "$@" --interval=1s; fi; exec "`+tool+`" kubectl "$@"`)
+	r.program("create", "printf another")
+	r.program("revoke", `cat > "$(dirname "$0")/revoked"`)
+	return r
+}
+
+func (r *rotation) program(name, body string) {
+	r.Helper()
+	r.must(os.WriteFile(filepath.Join(r.directory, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700))
+}
+
+// run runs the example for the key "used" of a Secret.
+func (r *rotation) run(secret string) (output string, err error) {
+	r.Helper()
+	root, err := harness.RepositoryRoot()
+	r.must(err)
+	command := exec.CommandContext(r.Context(), filepath.Join(root, "examples", "rotate-credential", "rotate.sh"),
+		r.namespace, secret, "used", filepath.Join(r.directory, "create"), filepath.Join(r.directory, "revoke"))
+	command.Env = append(os.Environ(), "PATH="+r.directory+":"+os.Getenv("PATH"), "KUBECONFIG="+r.cluster.Kubeconfig(), "TIMEOUT=2m")
+	said, err := command.CombinedOutput()
+	return string(said), err
+}
+
+func (r *rotation) revoked() string {
+	r.Helper()
+	said, err := os.ReadFile(filepath.Join(r.directory, "revoked"))
+	if os.IsNotExist(err) {
+		return ""
+	}
+	r.must(err)
+	return string(said)
+}
+
+func TestACredentialIsRevokedWhenNoPodUsesItAnyMore(t *testing.T) {
+	s := newScene(t)
+	s.make(credentials, set("used", "first"))
+	web := s.run("web", podOf(envFrom(credentials)))
+	s.started(web)
+	s.letTimePass()
+	r := s.rotates()
+
+	before, err := s.podsOf(s.Context(), web)
+	s.must(err)
+	output, err := r.run(credentials.name)
+	if err != nil || r.revoked() != "first" || !strings.Contains(output, "Delivered: ") || strings.Contains(output, "another") {
+		t.Fatalf("%v, revoked %q:\n%s", err, r.revoked(), output)
+	}
+	after, err := s.podsOf(s.Context(), web)
+	s.must(err)
+	for i := range after {
+		if slices.ContainsFunc(before, func(pod corev1.Pod) bool { return pod.UID == after[i].UID }) {
+			t.Errorf("pod %s has read the earlier credential, which is revoked", after[i].Name)
+		}
+	}
+}
+
+func TestACredentialIsNotRevokedThatAPodUsesThatNobodyRestarts(t *testing.T) {
+	s := newScene(t)
+	s.make(credentials, set("used", "first"))
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "alone"}, Spec: podOf(envFrom(credentials))}
+	_, err := s.client.CoreV1().Pods(s.namespace).Create(s.Context(), pod, metav1.CreateOptions{})
+	s.must(err)
+	s.letTimePass()
+	r := s.rotates()
+
+	output, err := r.run(credentials.name)
+	if err == nil || r.revoked() != "" || !strings.Contains(output, "pod/alone, 1 pod left: it is a pod that no controller owns") {
+		t.Fatalf("%v, revoked %q:\n%s", err, r.revoked(), output)
+	}
+}
