@@ -198,7 +198,7 @@ func TestTheReadmeIsShort(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if words := len(strings.Fields(string(content))); words > 900 {
-		t.Errorf("README.md has %d words, more than 900", words)
+	if words := len(strings.Fields(string(content))); words > 600 {
+		t.Errorf("README.md has %d words, more than 600", words)
 	}
 }
