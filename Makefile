@@ -136,7 +136,7 @@ release: version build bin/release bin/helm ## Check that everything names VERSI
 ##### Try
 
 .PHONY: run
-run: bin/localcluster build bin/play ## Start a local cluster with the controller and an example; Ctrl-C ends it
+run: bin/localcluster build plugin bin/play ## Start a local cluster with the controller and an example; Ctrl-C ends it
 	@exec bin/play run
 
 .PHONY: demo

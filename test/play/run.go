@@ -7,42 +7,57 @@ import (
 	"io"
 	"path/filepath"
 
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	catalogannotation "kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/test/harness"
 )
 
 const welcome = `
-Kubernetes, the controller and the example are running.
+Kubernetes, the controller and two Deployments that read the ConfigMap web-config are running.
 Look at what is under way, in a browser: http://%[4]s/config/configmap/default/web-config
 
 Type this in another terminal (in %[1]s):
 
-    export KUBECONFIG=%[2]s/kubeconfig
-    alias k="bin/localcluster kubectl"
+    export KUBECONFIG=%[2]s/kubeconfig PATH=$PWD/bin:$PATH
+    alias k="localcluster kubectl"               # make run has built the plugin, too: k restarts --help
 
-    k get deployment,replicaset,configmap,pods   # what is there
-    k get deployment web -o yaml | less          # the annotations: enabled, checksums of the configs
+An edit restarts first one Deployment, then the other:
+
+    k restarts impact configmap/web-config --key=GREETING
     k patch configmap web-config --type merge -p '{"data":{"GREETING":"good morning"}}'
-                                                 # or: k edit configmap web-config; then watch the page, or the log below
-    k get events --field-selector reason=Restarting
+    export URL=--status-url=http://%[4]s         # in a cluster, the plugin finds the leader by itself
+    k restarts wait configmap/web-config $URL    # until no pod has read the earlier content
+    k restarts explain deployment/web $URL
+
+With the greeting "broken", the simulated pods crash. One Deployment restarts, and the halt spares the other:
+
+    k patch configmap web-config --type merge -p '{"data":{"GREETING":"broken"}}'
+    k restarts status $URL
+
+Revert it, or resume with the id that status shows, if the content is right after all:
+
+    k patch configmap web-config --type merge -p '{"data":{"GREETING":"good evening"}}'
+    k restarts resume configmap/web-config ID
+
+This cluster's kube-controller-manager runs without its deployment controller. What drives the Deployments is the
+deployment engine in the same process:
+
+    k rollout status deployment/web              # also: rollout history, undo, restart, pause, resume
+    k set image deployment/web web=nginx:1.30
+    k restarts history deployment/web
+
     curl -s http://%[3]s/metrics | grep ^deployment_
 
-    make plugin && export PATH=$PWD/bin:$PATH    # then: k restarts status --status-url=http://%[4]s
-
-This cluster's kube-controller-manager runs without its deployment controller. What drives the Deployment is the
-deployment engine in the same process, so these are its work, too:
-
-    k rollout status deployment/web              # watch the pods roll
-    k rollout history deployment/web             # one revision for each ReplicaSet
-    k set image deployment/web web=nginx:1.30
-    k rollout undo deployment/web
-    k rollout restart deployment/web             # also: rollout pause, rollout resume
-    k scale deployment/web --replicas=5
-    k describe deployment web
-
-An edit that changes no value (a label, say) restarts nothing. Ctrl-C stops everything and cleans up.
-The controller's log:
+Ctrl-C stops everything and cleans up. The controller's log:
 
 `
+
+// runFlags restart gradually, and do not let a person wait long.
+var runFlags = []string{"--fan-out=gradual", "--restart-soak=5s", statusPage}
 
 // clusterDirectory is where the cluster of make run is, below the top directory of the repository.
 const clusterDirectory = ".localcluster"
@@ -65,15 +80,23 @@ func run(ctx context.Context, out io.Writer, directory string) (err error) {
 	n.say("starting the controller with %s", driveDeployments)
 	n.detail("It has the permissions of k8s-manifests/%s and %s, and no others.", permissions, enginePermissions)
 	log := &gate{out: out}
-	if err := s.startController(ctx, log, statusPage); err != nil {
+	if err := s.startController(ctx, log, runFlags...); err != nil {
 		return err
 	}
-	n.say("applying examples/web.yaml")
+	n.say("applying examples/web.yaml, and another Deployment like it")
 	applied, err := s.applyExample(ctx)
 	if err != nil {
 		return err
 	}
 	n.detail("%s", trimmed(applied))
+	if err := s.addReader(ctx); err != nil {
+		return err
+	}
+	heal, err := harness.CrashPods(ctx, s.cluster.Client(), namespace, s.readsBroken(ctx))
+	if err != nil {
+		return err
+	}
+	s.cleanups = append(s.cleanups, heal)
 	fmt.Fprintf(out, welcome, root, directory, s.controller.Address(), s.controller.StatusAddress())
 	log.open()
 
@@ -85,6 +108,35 @@ func run(ctx context.Context, out io.Writer, directory string) (err error) {
 	case <-s.controller.Exited():
 	}
 	return s.alive()
+}
+
+// addReader adds a Deployment that reads what the example reads.
+func (s *stage) addReader(ctx context.Context) error {
+	deployments := s.cluster.Client().AppsV1().Deployments(namespace)
+	web, err := deployments.Get(ctx, deploymentName, metav1.GetOptions{})
+	if err != nil {
+		return err
+	}
+	const name = "api"
+	labels := map[string]string{appLabel: name}
+	api := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: map[string]string{catalogannotation.EnabledAnnotation: catalogannotation.Enabled}}, Spec: web.Spec}
+	api.Spec.Selector, api.Spec.Template.Labels = &metav1.LabelSelector{MatchLabels: labels}, labels
+	_, err = deployments.Create(ctx, api, metav1.CreateOptions{})
+	return err
+}
+
+// readsBroken returns whether a pod was made while the greeting was "broken". A simulated pod has no program that would crash.
+func (s *stage) readsBroken(ctx context.Context) func(*corev1.Pod) bool {
+	known := make(map[types.UID]bool)
+	return func(pod *corev1.Pod) bool {
+		isBroken, isKnown := known[pod.UID]
+		if !isKnown {
+			config, err := s.cluster.Client().CoreV1().ConfigMaps(namespace).Get(ctx, configMapName, metav1.GetOptions{})
+			isBroken = err == nil && config.Data["GREETING"] == "broken"
+			known[pod.UID] = isBroken
+		}
+		return isBroken
+	}
 }
 
 // notInterrupted forgets an error that is only the user's wish to end.

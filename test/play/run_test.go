@@ -41,9 +41,34 @@ func TestRunSaysHowToLookAndWhatToTypeAndLeavesNothingBehind(t *testing.T) {
 	if s.before, err = s.deployment(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	r.typeEdit(t)
+	r.types(t.Context(), t, r.edit(t, editedValue))
 	if _, err := s.restart(t.Context()); err != nil {
 		t.Fatalf("%v\n%s", err, r)
+	}
+	for begin, want := range map[string]string{"k restarts wait ": "Delivered: 6 pods read it", "k restarts explain ": "deployment/web in default is ", "k restarts impact ": "2 workloads, 6 pods would restart."} {
+		if said := r.types(t.Context(), t, r.line(t, begin)); !strings.Contains(said, want) {
+			t.Errorf("%s says %s, not %s", begin, said, want)
+		}
+	}
+
+	r.types(t.Context(), t, r.edit(t, "broken"))
+	halted := regexp.MustCompile(`has broken deployment/(?:web|api), halted since .*; revert it, or resume with: kubectl restarts resume (?:-n default )?configmap/web-config (\S+)`)
+	status := ""
+	err = harness.Eventually(t.Context(), stepLimit, func(ctx context.Context) error {
+		if status = r.types(ctx, t, r.line(t, "k restarts status ")); !halted.MatchString(status) {
+			return fmt.Errorf("the status is %s", status)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatalf("%v\n%s", err, r)
+	}
+	resume := strings.TrimSuffix(r.line(t, "k restarts resume "), "ID") + halted.FindStringSubmatch(status)[1]
+	if said := r.types(t.Context(), t, resume); !strings.Contains(said, "resumed") {
+		t.Errorf("%s says %s", resume, said)
+	}
+	if said := r.types(t.Context(), t, r.edit(t, "good evening"), r.line(t, "k restarts wait ")); !strings.Contains(said, "Delivered: 6 pods read it") {
+		t.Errorf("after it is reverted: %s", said)
 	}
 
 	if running := processesIn(t, r.directory); runtime.GOOS == "linux" && len(running) < 6 {
@@ -136,18 +161,33 @@ func (r *running) find(t *testing.T, pattern *regexp.Regexp) string {
 	return found[1]
 }
 
-// typeEdit types the lines that prepare the terminal, and the one that edits the ConfigMap.
-func (r *running) typeEdit(t *testing.T) {
+// types runs commands as a person types them after the lines that prepare the terminal, and returns what they print.
+func (r *running) types(ctx context.Context, t *testing.T, commands ...string) string {
 	t.Helper()
 	script := []string{"shopt -s expand_aliases"} // as in a terminal
-	for _, begin := range []string{"export ", "alias ", "k patch configmap "} {
-		script = append(script, r.find(t, regexp.MustCompile(`(?m)^    (`+begin+`.*)$`)))
+	for _, begin := range []string{"export KUBECONFIG", "alias ", "export URL"} {
+		script = append(script, r.line(t, begin))
 	}
-	command := exec.CommandContext(t.Context(), "bash", "-ec", strings.Join(script, "\n"))
+	script = append(script, commands...)
+	command := exec.CommandContext(ctx, "bash", "-ec", strings.Join(script, "\n"))
 	command.Dir = r.find(t, regexp.MustCompile(`in another terminal \(in (.*)\):`))
-	if said, err := command.CombinedOutput(); err != nil {
+	said, err := command.CombinedOutput()
+	if err != nil {
 		t.Fatalf("%q: %v: %s", script, err, said)
 	}
+	return string(said)
+}
+
+// line returns the line that says what to type and begins like that.
+func (r *running) line(t *testing.T, begin string) string {
+	t.Helper()
+	return r.find(t, regexp.MustCompile(`(?m)^    (`+regexp.QuoteMeta(begin)+`.*)$`))
+}
+
+// edit returns the line that sets the greeting.
+func (r *running) edit(t *testing.T, greeting string) string {
+	t.Helper()
+	return r.find(t, regexp.MustCompile(`(?m)^    (k patch configmap .*"`+greeting+`".*)$`))
 }
 
 // client is that of a person who uses the kubeconfig.
