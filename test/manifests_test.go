@@ -151,7 +151,8 @@ func (s *scene) startAsApplied(prefix string) {
 	for _, variable := range pod.Containers[0].Env {
 		s.installation.Environment = append(s.installation.Environment, variable.Name+"="+variable.Value)
 	}
-	s.controller, err = s.installation.StartController(s.Context(), pod.Containers[0].Args...)
+	arguments := append(pod.Containers[0].Args, "--status-address=127.0.0.1:0") // a replica has its own network, a process here has not
+	s.controller, err = s.installation.StartController(s.Context(), arguments...)
 	s.must(err)
 	s.Cleanup(func() {
 		if err := s.controller.Stop(); err != nil {

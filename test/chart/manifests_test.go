@@ -45,10 +45,10 @@ var installations = []installation{
 		edits:  []string{commented, uncommented},
 	},
 	{
-		name:   "with the status page",
-		values: values{"statusAddress": "127.0.0.1:10255"},
+		name:   "without the status page",
+		values: values{"statusAddress": ""},
 		files:  strings.Fields("rbac.yaml admission-policy.yaml deployment.yaml " + optionalOnes),
-		edits:  []string{"            # - --status-address=", "            - --status-address="},
+		edits:  []string{"            - --status-address=127.0.0.1:10255\n", ""},
 	},
 	{
 		name:   "with other kinds of workloads",

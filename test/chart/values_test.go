@@ -64,6 +64,7 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 		{values{"image": values{"repository": "registry.example.com:5000/a@sha256:0"}}, []string{"must not contain", "digest"}},
 		{values{"replicas": 99_999_999_999}, []string{"/replicas", "maximum"}}, // the API server would take the lower 32 bits
 		{values{"engine": nil}, []string{"missing", "engine"}},
+		{values{"statusAddress": nil}, []string{"missing", "statusAddress"}},
 		{values{"optIn": values{"ignoredNamespaces": []string{"payments-"}}}, []string{"/ignoredNamespaces", "pattern"}},
 		{values{"optIn": values{"ignoredNamespaces": []string{"grafana,payments"}}}, []string{"/ignoredNamespaces", "pattern"}},
 		{values{"optIn": values{"ignoredNamespaces": []string{"grafana, payments"}}}, []string{"/ignoredNamespaces", "pattern"}},
@@ -105,7 +106,7 @@ func TestAllPairsOfValuesAreValid(t *testing.T) {
 		{{}, {"evict": true}},
 		{{}, {"admissionPolicy": values{"enabled": false}}},
 		{{}, {"logFormat": "json"}},
-		{{}, {"statusAddress": "[::1]:10255"}},
+		{{}, {"statusAddress": ""}, {"statusAddress": "[::1]:10255"}},
 	}) {
 		t.Run("", func(t *testing.T) {
 			t.Parallel()

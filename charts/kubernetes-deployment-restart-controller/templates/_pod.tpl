@@ -44,6 +44,9 @@
 {{- with .Values.restartWindow }}
 - {{ printf "--restart-window=%s" . | quote }}
 {{- end }}
+{{- with .Values.statusAddress }}
+- --status-address={{ . }}
+{{- end }}
 {{- if ne (include "controller.engine" .) "off" }}
 - --deployment-engine={{ include "controller.engine" . }}
 {{- end }}
@@ -52,9 +55,6 @@
 {{- end }}
 {{- if ne .Values.logFormat "text" }}
 - --log-format={{ .Values.logFormat }}
-{{- end }}
-{{- with .Values.statusAddress }}
-- --status-address={{ . }}
 {{- end }}
 {{- if .Values.dryRun }}
 - --dry-run
