@@ -233,7 +233,7 @@ check-tidy:
 
 .PHONY: check-docs
 check-docs:
-	@echo '== the tables in docs/ that are made from the code'
+	@echo '== the tables in docs/ and the files of the chart that are made from the code'
 	@go test -run '^TestTheGeneratedTables' ./test/documents
 
 .PHONY: vet
@@ -250,7 +250,7 @@ fmt: ## Format the Go code
 	@gofmt -l -w .
 
 .PHONY: docs
-docs: ## Make the tables of flags, Events, metrics and log messages in docs/ from the code
+docs: ## Make the tables of flags, Events, metrics and log messages in docs/, and files of the chart, from the code
 	@go test -run '^TestTheGeneratedTables' ./test/documents -update
 
 .PHONY: fuzz

@@ -63,6 +63,54 @@ func TestTheGeneratedTablesAreThoseOfTheCode(t *testing.T) {
 	}
 }
 
+const chartDirectory = "charts/kubernetes-deployment-restart-controller"
+
+// A generated file of the chart is made whole, because Helm cannot read the code.
+func TestTheGeneratedTablesOfTheChartAreThoseOfTheCode(t *testing.T) {
+	const file = chartDirectory + "/files/flags.yaml"
+	requireGenerated(t, file, flagsOfTheChart(t))
+}
+
+// requireGenerated requires that a file has a content, or gives it to the file.
+func requireGenerated(t *testing.T, file, want string) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if readDocument(t, file) != want {
+		t.Errorf("%s is not what the code says: run make docs", file)
+	}
+}
+
+// typesOfFlags are the types of fields in options.go by what the chart has to know of them.
+var typesOfFlags = map[string]string{
+	"bool": "switch", "int": "integer", "float32": "number", "duration": "seconds", "milliseconds": "milliseconds",
+	"string": "text", "list": "text", "[]string": "text",
+}
+
+// flagsOfTheChart returns the program's flags as YAML, one to a line.
+func flagsOfTheChart(t *testing.T) string {
+	t.Helper()
+	var lines []string
+	for _, flag := range programFlags(t) {
+		kind, isKnown := typesOfFlags[flag.typeName]
+		if !isKnown {
+			t.Fatalf("--%s has the type %s, which the chart does not know", flag.Get("long"), flag.typeName)
+		}
+		line := fmt.Sprintf("%s: {type: %s", flag.Get("long"), kind)
+		for _, further := range [][2]string{{"short", flag.Get("short")}, {"variable", flag.Get("env")}, {"default", flag.Get("default")}} {
+			if further[1] != "" && (further[0] != "default" || kind == "seconds") {
+				line += fmt.Sprintf(", %s: %q", further[0], further[1])
+			}
+		}
+		lines = append(lines, line+"}\n")
+	}
+	slices.Sort(lines)
+	return "# Made from options.go by `make docs`: the flags of the controller, by which the chart checks extraFlags and extraEnv.\n" + strings.Join(lines, "")
+}
+
 // table returns a table of rows, sorted by the names in their first column.
 func table(head string, rows []string) string {
 	slices.SortFunc(rows, func(a, b string) int {

@@ -5,6 +5,7 @@ package documents
 import (
 	"fmt"
 	"go/ast"
+	"go/types"
 	"log/slog"
 	"os"
 	"reflect"
@@ -31,15 +32,21 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// programFlags returns the tags of the program's flags, as options.go has them.
-func programFlags(t *testing.T) (flags []reflect.StructTag) {
+// A programFlag is a flag as options.go has it: the tag and the type of its field.
+type programFlag struct {
+	reflect.StructTag
+	typeName string
+}
+
+// programFlags returns the program's flags.
+func programFlags(t *testing.T) (flags []programFlag) {
 	t.Helper()
 	eachParsed(t, ".", func(_ string, parsed *ast.File) {
 		ast.Inspect(parsed, func(node ast.Node) bool {
 			field, isField := node.(*ast.Field)
 			if isField && field.Tag != nil {
 				if tag := reflect.StructTag(strings.Trim(field.Tag.Value, "`")); tag.Get("long") != "" {
-					flags = append(flags, tag)
+					flags = append(flags, programFlag{tag, types.ExprString(field.Type)})
 				}
 			}
 			return true

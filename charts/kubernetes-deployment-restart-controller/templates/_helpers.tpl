@@ -113,37 +113,3 @@ resource: {{ $name._0 }}
 group: {{ $name._2 }}
 path: {{ trimPrefix "." (index (append $parts ".spec.template") 1) }}
 {{- end }}
-
-{{/* What the schema cannot say. */}}
-{{- define "controller.validate" -}}
-{{- if and .Values.dryRun (ne (include "controller.engine" .) "off") }}
-{{- fail "dryRun writes nothing to workloads, so it excludes engine: set one of the two" }}
-{{- end }}
-{{- if hasSuffix ":10254" (.Values.statusAddress | default "") }}
-{{- fail (printf "statusAddress must not be %s: probes and Prometheus use port 10254" .Values.statusAddress) }}
-{{- end }}
-{{- if regexMatch ":[^/]*$|@" .Values.image.repository }}
-{{- fail (printf "image.repository must not contain a tag or a digest, as %s does: set image.tag or image.digest" .Values.image.repository) }}
-{{- end }}
-{{- if and .Values.monitors.serviceMonitor.enabled (not .Values.metricsService.enabled) }}
-{{- fail "monitors.serviceMonitor needs metricsService: enable both, or use monitors.podMonitor" }}
-{{- end }}
-{{- if and .Values.monitors.serviceMonitor.enabled .Values.monitors.podMonitor.enabled }}
-{{- fail "monitors.serviceMonitor and monitors.podMonitor would scrape each replica twice: enable one of them" }}
-{{- end }}
-{{- $values := dict "leader-elect" "replicas" "fan-out" "fanOut.mode" "fan-out-limit" "fanOut.limit" "fan-out-failures" "fanOut.failures"
-    "fan-out-group" "fanOut.groups" "restart-window" "restartWindow" "namespace" "namespaces" "namespace-annotations" "optIn.byNamespace"
-    "enable-by-default" "optIn.byDefault" "namespace-selector" "optIn.namespaceSelector" "ignore-namespace" "optIn.ignoredNamespaces"
-    "understand" "optIn.understand"
-    "csi" "csi" "evict" "evict" "configs" "configs" "workload" "workloads"
-    "deployment-engine" "engine" "dry-run" "dryRun" "log-format" "logFormat" "status-address" "statusAddress" }}
-{{- range .Values.extraFlags }}
-{{- $flag := splitList "=" . | first }}
-{{- with get $values (trimPrefix "--" $flag) }}
-{{- fail (printf "extraFlags must not contain %s: set the value %s instead" $flag .) }}
-{{- end }}
-{{- if and (hasPrefix "--listen-address" .) (not (hasSuffix ":10254" .)) }}
-{{- fail (printf "extraFlags must not contain %s: probes and Prometheus use port 10254" .) }}
-{{- end }}
-{{- end }}
-{{- end }}
