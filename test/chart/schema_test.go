@@ -123,7 +123,7 @@ func requireClosed(t *testing.T, path string, schema *node) {
 }
 
 // Values without a comment of their own, because that of the one before is about them, too.
-var shareComment = []string{"monitors/podMonitor", "tolerations", "affinity", "annotations", "podLabels", "podAnnotations"}
+var shareComment = []string{"fullnameOverride", "monitors/podMonitor", "tolerations", "affinity", "annotations", "podLabels", "podAnnotations"}
 
 func TestEachValueHasAComment(t *testing.T) {
 	t.Parallel()

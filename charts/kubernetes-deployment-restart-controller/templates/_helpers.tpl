@@ -1,9 +1,19 @@
 {{/*
-The names are fixed: the controller's lease, key and halts have these names, and so have the plain manifests. A release
-in each of two namespaces is possible if neither has cluster-wide objects.
+The names of the objects do not depend on that of the release: the controller's lease, key and halts have these names, and
+so have the plain manifests. A second release whose cluster-wide objects would have the same names needs other names.
 */}}
 {{- define "controller.name" -}}
-kubernetes-deployment-restart-controller
+{{- .Values.fullnameOverride | default (include "controller.app" .) -}}
+{{- end }}
+
+{{/* What the label app.kubernetes.io/name says. */}}
+{{- define "controller.app" -}}
+{{- .Values.nameOverride | default "kubernetes-deployment-restart-controller" -}}
+{{- end }}
+
+{{/* The Deployment by which the engine finds out whether another controller drives Deployments. Its name is fixed. */}}
+{{- define "controller.probe" -}}
+kubernetes-deployment-restart-controller-probe
 {{- end }}
 
 {{/* "off", "on" or "standby". In a values file, on and off without quotes are booleans. */}}
@@ -16,7 +26,7 @@ kubernetes-deployment-restart-controller
 {{- $root := .root -}}
 labels:
   {{- $own := dict
-    "app.kubernetes.io/name" (include "controller.name" $root)
+    "app.kubernetes.io/name" (include "controller.app" $root)
     "app.kubernetes.io/instance" $root.Release.Name
     "app.kubernetes.io/version" $root.Chart.AppVersion
     "app.kubernetes.io/managed-by" $root.Release.Service
@@ -30,7 +40,7 @@ annotations:
 
 {{/* The pods, which a Deployment cannot change. */}}
 {{- define "controller.selector" -}}
-app.kubernetes.io/name: {{ include "controller.name" . }}
+app.kubernetes.io/name: {{ include "controller.app" . }}
 {{- end }}
 
 {{/* The image, by its digest if there is one. */}}

@@ -1,6 +1,9 @@
 {{/* The arguments of the controller. */}}
 {{- define "controller.args" -}}
 - --leader-elect
+{{- if .Values.fullnameOverride | or .Values.nameOverride }}
+- --leader-elect-lease-name={{ include "controller.name" . }}
+{{- end }}
 {{- range .Values.namespaces }}
 - --namespace={{ . }}
 {{- end }}

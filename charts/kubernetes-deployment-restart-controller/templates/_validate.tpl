@@ -97,7 +97,7 @@ shown, which name it in an error, the flag with its name, its text, whether it i
 {{- fail (printf "%s must not contain %s: set the value %s instead" .of .shown $value) }}
 {{- end }}
 {{- if has .name (list "leader-elect-lease-name" "checksum-key-secret" "halts-config-map" "controller-namespace") }}
-{{- fail (printf "%s must not contain %s: the controller has permissions only for the objects of its release" .of .shown) }}
+{{- fail (printf "%s must not contain %s: the controller has permissions only for the objects of its release, which fullnameOverride names" .of .shown) }}
 {{- end }}
 {{- if eq .name "version" }}
 {{- fail (printf "%s must not contain %s: the controller would print its version and exit" .of .shown) }}
