@@ -29,6 +29,7 @@ var (
 		{program + ".go", regexp.MustCompile(`(?m)^\s*version\s+= "(.*)"$`)},
 		{"charts/" + program + "/Chart.yaml", regexp.MustCompile(`(?m)^version: (.*)$`)},
 		{"charts/" + program + "/Chart.yaml", regexp.MustCompile(`(?m)^appVersion: (.*)$`)},
+		{"charts/" + program + "/Chart.yaml", regexp.MustCompile(`(?m)^\s+image: .*:(.*)$`)},
 		{"k8s-manifests/deployment.yaml", regexp.MustCompile(`(?m)^\s*image: ` + program + `:(.*)$`)},
 		{"k8s-manifests/kustomization.yaml", inText},
 		{"Dockerfile", inText},
@@ -51,7 +52,7 @@ func check(ctx context.Context, top, version string) ([]string, error) {
 		}
 		differences = append(differences, found...)
 	}
-	for _, look := range []func(context.Context, string, string) ([]string, error){checkChangelog, checkTag, checkBinary} {
+	for _, look := range []func(context.Context, string, string) ([]string, error){checkHome, checkChangelog, checkTag, checkBinary} {
 		found, err := look(ctx, top, version)
 		if err != nil {
 			return nil, err
@@ -97,6 +98,21 @@ func checkChangelog(_ context.Context, top, version string) ([]string, error) {
 		}
 	}
 	return differences, nil
+}
+
+// placeholder is what the chart names until somebody says where the repository is.
+const placeholder = "home: https://example.com/"
+
+func checkHome(_ context.Context, top, _ string) ([]string, error) {
+	file := "charts/" + program + "/Chart.yaml"
+	content, err := os.ReadFile(filepath.Join(top, file))
+	if err != nil {
+		return nil, err
+	}
+	if strings.Contains("\n"+string(content), "\n"+placeholder) {
+		return []string{file + " does not say where the repository is: set home to its URL, and run make docs"}, nil
+	}
+	return nil, nil
 }
 
 // checkTag wants the tag on the commit that is checked out, without local changes.

@@ -9,6 +9,9 @@ import (
 	"testing"
 )
 
+// annotated is the image in the annotations of a chart.
+const annotated = "  image: registry.example.com/x:2.1.0\n"
+
 // repository returns the directory of a repository in which everything names version 2.1.0, with one file changed.
 func repository(t *testing.T, file, content string) string {
 	t.Helper()
@@ -17,7 +20,7 @@ func repository(t *testing.T, file, content string) string {
 		program + ".go":                     "const (\n\tprogramName = \"" + program + "\"\n\tversion     = \"2.1.0\"\n)\n",
 		"k8s-manifests/deployment.yaml":     "          image: " + program + ":2.1.0\n",
 		"k8s-manifests/kustomization.yaml":  "#     newTag: 2.1.0\n",
-		"charts/" + program + "/Chart.yaml": "apiVersion: v2\nversion: 2.1.0\nappVersion: 2.1.0\n",
+		"charts/" + program + "/Chart.yaml": "apiVersion: v2\nversion: 2.1.0\nappVersion: 2.1.0\n" + annotated,
 		"README.md":                         "crane push dist/oci registry.example.com/" + program + ":2.1.0\n",
 		"Dockerfile":                        "# docker build --build-arg VERSION=2.1.0\n",
 		"docs/installation.md":              "docker load -i dist/" + program + "-2.1.0-linux-amd64.tar\n    newTag: 2.1.0\n",
@@ -68,8 +71,10 @@ func TestEachPlaceThatNamesAnotherVersionIsFound(t *testing.T) {
 		program + ".go names no version":                               {program + ".go", "package main\n"},
 		"k8s-manifests/deployment.yaml:1 says latest instead of 2.1.0": {"k8s-manifests/deployment.yaml", "  image: " + program + ":latest\n"},
 		"k8s-manifests/kustomization.yaml:1 says 2.0.0":                {"k8s-manifests/kustomization.yaml", "#     newTag: 2.0.0\n"},
-		chart + ":1 says 2.0.0 instead of 2.1.0: version: 2.0.0":       {chart, "version: 2.0.0\nappVersion: 2.1.0\n"},
-		chart + ":2 says 2.0.1 instead of 2.1.0: appVersion: 2.0.1":    {chart, "version: 2.1.0\nappVersion: 2.0.1\n"},
+		chart + ":1 says 2.0.0 instead of 2.1.0: version: 2.0.0":       {chart, "version: 2.0.0\nappVersion: 2.1.0\n" + annotated},
+		chart + ":2 says 2.0.1 instead of 2.1.0: appVersion: 2.0.1":    {chart, "version: 2.1.0\nappVersion: 2.0.1\n" + annotated},
+		chart + ":3 says 2.0.1 instead of 2.1.0: image:":               {chart, "version: 2.1.0\nappVersion: 2.1.0\n  image: x:2.0.1\n"},
+		chart + " does not say where the repository is":                {chart, "version: 2.1.0\nappVersion: 2.1.0\nhome: https://example.com/x\n" + annotated},
 		"README.md:1 says 2.0.0 instead":                               {"README.md", "crane push dist/oci registry.example.com/" + program + ":2.0.0\n"},
 		"README.md names no version":                                   {"README.md", "nothing\n"},
 		"docs/installation.md:1 says 1.9.0 instead":                    {"docs/installation.md", program + ":2.1.0 and " + program + ":1.9.0\n" + program + "-2.1.0-linux-\n"},

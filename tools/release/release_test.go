@@ -23,6 +23,10 @@ func TestARelease(t *testing.T) {
 			})
 		})
 	}
+	chart := filepath.Join(top, "charts", program, "Chart.yaml")
+	replace(t, chart, func(content []byte) []byte {
+		return bytes.ReplaceAll(content, []byte("https://example.com/"), []byte("https://code.example.com/"))
+	})
 	replace(t, filepath.Join(top, "CHANGELOG.md"), func(content []byte) []byte {
 		return bytes.Replace(content, []byte("## [Unreleased]\n"), []byte("## [Unreleased]\n\n## ["+version+"]\n"), 1)
 	})
