@@ -151,7 +151,7 @@ func (s *scene) startAsApplied(prefix string) {
 	for _, variable := range pod.Containers[0].Env {
 		s.installation.Environment = append(s.installation.Environment, variable.Name+"="+variable.Value)
 	}
-	arguments := append(pod.Containers[0].Args, "--status-address=127.0.0.1:0") // a replica has its own network, a process here has not
+	arguments := append(slices.Clone(pod.Containers[0].Args), "--status-address=127.0.0.1:0") // the processes here share a network
 	s.controller, err = s.installation.StartController(s.Context(), arguments...)
 	s.must(err)
 	s.Cleanup(func() {
