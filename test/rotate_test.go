@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -17,7 +18,8 @@ import (
 // rotation is the directory in which examples/rotate-credential runs, with the programs that it needs.
 type rotation struct {
 	*scene
-	directory string
+	directory    string
+	plugin, tool string // the plugin, and the program with kubectl
 }
 
 // rotates returns a directory with kubectl and its plugin for the cluster, and with programs that create and revoke credentials.
@@ -27,8 +29,8 @@ func (s *scene) rotates() *rotation {
 	s.must(err)
 	tool, err := harness.LocalClusterBinary()
 	s.must(err)
-	r := &rotation{s, s.TempDir()}
-	r.program("kubectl", `if [ "$1" = restarts ]; then shift; exec "`+plugin+`" "$@" --interval=1s; fi; exec "`+tool+`" kubectl "$@"`)
+	r := &rotation{s, s.TempDir(), plugin, tool}
+	r.kubectl("true")
 	r.program("create", "printf another")
 	r.program("revoke", `cat > "$(dirname "$0")/revoked"`)
 	return r
@@ -37,6 +39,12 @@ func (s *scene) rotates() *rotation {
 func (r *rotation) program(name, body string) {
 	r.Helper()
 	r.must(os.WriteFile(filepath.Join(r.directory, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700))
+}
+
+// kubectl makes a kubectl that runs a command before it waits.
+func (r *rotation) kubectl(before string) {
+	r.Helper()
+	r.program("kubectl", `if [ "$1" = restarts ]; then `+before+`; shift; exec "`+r.plugin+`" "$@" --interval=1s; fi; exec "`+r.tool+`" kubectl "$@"`)
 }
 
 // run runs the example for the key "used" of a Secret.
@@ -82,6 +90,28 @@ func TestACredentialIsRevokedWhenNoPodUsesItAnyMore(t *testing.T) {
 			t.Errorf("pod %s has read the earlier credential, which is revoked", after[i].Name)
 		}
 	}
+}
+
+// What others keep as it was has the earlier credential again, which all pods use.
+func TestACredentialIsNotRevokedThatSomebodyElseHasPutBack(t *testing.T) {
+	s := newScene(t)
+	s.make(credentials, set("used", "first"))
+	r := s.rotates()
+	r.kubectl(`"` + r.tool + `" kubectl patch -n ` + s.namespace + ` secret/` + credentials.name + ` --type=merge -p '{"stringData":{"used":"first"}}'`)
+
+	output, err := r.run(credentials.name)
+	if err == nil || r.revoked() != "" || !strings.Contains(output, "has another credential by now") {
+		t.Fatalf("%v, revoked %q:\n%s", err, r.revoked(), output)
+	}
+	earlier := regexp.MustCompile(`the earlier one is in (\S+)/earlier\. Delete`).FindStringSubmatch(output)
+	if earlier == nil {
+		t.Fatalf("it does not say where the earlier credential is:\n%s", output)
+	}
+	kept, err := os.ReadFile(filepath.Join(earlier[1], "earlier"))
+	if s.must(err); string(kept) != "first" {
+		t.Errorf("it has kept %q", kept)
+	}
+	s.must(os.RemoveAll(earlier[1]))
 }
 
 func TestACredentialIsNotRevokedThatAPodUsesThatNobodyRestarts(t *testing.T) {

@@ -61,13 +61,14 @@ func (s *scene) wait(exitCode int, says []string, arguments ...string) {
 	}
 }
 
-// mayOnlyWait returns the flag that makes the plugin act as a user who may get Secrets and list pods, and nothing else.
+// mayOnlyWait returns the flag that makes the plugin act as a user who may get Secrets and list pods and workloads, and nothing else.
 func (s *scene) mayOnlyWait() string {
 	s.Helper()
 	meta, user := metav1.ObjectMeta{Name: "may-only-wait"}, "waiter-of-"+s.namespace
 	_, err := s.client.RbacV1().Roles(s.namespace).Create(s.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
 		{APIGroups: []string{""}, Resources: []string{"secrets"}, Verbs: []string{"get"}},
 		{APIGroups: []string{""}, Resources: []string{"pods"}, Verbs: []string{"list"}},
+		{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets", "daemonsets"}, Verbs: []string{"list"}},
 	}}, metav1.CreateOptions{})
 	s.must(err)
 	_, err = s.client.RbacV1().RoleBindings(s.namespace).Create(s.Context(), &rbacv1.RoleBinding{
@@ -112,7 +113,7 @@ func TestAWaitEndsWhenThePodsAreGoneThatHaveReadAnEarlierContent(t *testing.T) {
 	}
 
 	as := s.mayOnlyWait()
-	s.wait(0, []string{"Delivered: 2 pods read it", "note: you may not list workloads"}, "--leader=false", as)
+	s.wait(0, []string{"Delivered: 2 pods read it"}, "--leader=false", as)
 	s.wait(1, []string{"you need permission to get what you wait for"}, "--leader=false", "--as=nobody")
 }
 

@@ -89,12 +89,18 @@ func RecordedEdits(meta *metav1.ObjectMeta) []Edit {
 	return slices.Clone(slices.CompactFunc(edits, func(a, b Edit) bool { return a.Key == b.Key }))
 }
 
-// DatesKeys reports whether the managedFields say of any key of a config when it was written. They say so of each, unless
-// somebody has removed them.
-func DatesKeys(managedFields []metav1.ManagedFieldsEntry) bool {
-	return slices.ContainsFunc(managedFields, func(entry metav1.ManagedFieldsEntry) bool {
-		return entry.Time != nil && len(appendEdits(nil, &entry)) > 0
-	})
+// DatesKeys reports whether the managedFields say of each of the keys when it was written last. They do, unless somebody has removed
+// entries, or forged their times.
+func DatesKeys(managedFields []metav1.ManagedFieldsEntry, keys []names.Key) bool {
+	dated := make(map[string]bool)
+	for i := range managedFields {
+		if entry := &managedFields[i]; entry.Time != nil && !IsForged(entry.Time.Time) {
+			for _, edit := range appendEdits(nil, entry) {
+				dated[edit.Key] = true
+			}
+		}
+	}
+	return !slices.ContainsFunc(keys, func(key names.Key) bool { return !dated[key.Name] })
 }
 
 // compareEdits orders edits by their keys, and those of a key by their times, the last one first.

@@ -10,10 +10,10 @@ import (
 	"kubernetes-deployment-restart-controller/internal/apiclient"
 )
 
-// EachPod calls take with each pod of a namespace, or of all namespaces if it is empty, page by page. It calls begin first, and again
+// EachPod calls take with each pod that has not finished of a namespace, or of all namespaces if it is empty, page by page. It calls begin first, and again
 // if the list has to start again. The error is one of k8s.io/apimachinery/pkg/api/errors.
 func (c *Cluster) EachPod(ctx context.Context, namespace string, begin func(), take func(*corev1.Pod)) error {
-	list := apiclient.List{Client: c.core.RESTClient(), Resource: "pods", Namespace: namespace}
+	list := apiclient.List{Client: c.core.RESTClient(), Resource: "pods", Namespace: namespace, FieldSelector: "status.phase!=Succeeded,status.phase!=Failed"}
 	return apiclient.EachPage(ctx, list, func() *corev1.PodList { return &corev1.PodList{} }, begin, func(page *corev1.PodList) {
 		for i := range page.Items {
 			take(&page.Items[i])

@@ -219,11 +219,11 @@ func (c *impactCommand) compare(ctx context.Context, ref names.ConfigRef, file c
 	case *corev1.ConfigMap:
 		object, _ := present.(*corev1.ConfigMap)
 		change = impact.ConfigMapApplied(rules, object, file)
-		c.noteImmutable(&change, object != nil && object.Immutable != nil && *object.Immutable)
+		c.noteImmutable(&change, object != nil && isImmutable(object))
 	case *corev1.Secret:
 		object, _ := present.(*corev1.Secret)
 		change = impact.SecretApplied(rules, object, file)
-		c.noteImmutable(&change, object != nil && object.Immutable != nil && *object.Immutable)
+		c.noteImmutable(&change, object != nil && isImmutable(object))
 	}
 	return change, nil
 }
@@ -294,6 +294,16 @@ func reduced(object cluster.Object) content.Config {
 	}
 	configMap, _ := object.(*corev1.ConfigMap)
 	return content.NewConfigMap(configMap)
+}
+
+func isImmutable(object cluster.Object) bool {
+	switch config := object.(type) {
+	case *corev1.Secret:
+		return config.Immutable != nil && *config.Immutable
+	case *corev1.ConfigMap:
+		return config.Immutable != nil && *config.Immutable
+	}
+	return false
 }
 
 func (c *impactCommand) print(result *impact.Result) error {

@@ -20,12 +20,10 @@ they have now, such as before an earlier credential is revoked.
 
 Every pod that runs in their namespaces and reads them counts, whoever owns it, also one that terminates. The wait ends at
 once where pods are left that nobody is going to restart: it says which, why, and what to do. A later edit ends it, too.
-What the API server notes about the keys shows when they were edited. It does not show an edit that only removes keys, unless
-that is made with kubectl apply.
 
-You need permission to get the configs and to list the pods. With permission to list the workloads, the command also
-knows who is not going to restart, and with the leader's status page it knows more. What it may not see is unknown, and
-never delivered.
+You need permission to get the configs, and to list the pods and the workloads. With the leader's status page, the
+command knows more. What it may not see is unknown, and never delivered. An edit that only removes keys may
+have no date, so that it does not see it.
 
 Exit code: 0 if the content is delivered, or nothing reads it; 1 after an error, or if it cannot be known; 2 if it is not
 delivered, or was edited again; 3 after --timeout.`

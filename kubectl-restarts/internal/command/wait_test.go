@@ -235,7 +235,7 @@ func TestWhatIsNotKnownIsNotDelivered(t *testing.T) {
 		code      int
 		says      string
 	}{
-		"shared with other namespaces":            {shared, nil, 1, "Not known: secret/db is shared with other namespaces, of which only -A sees the readers. None is left in its own.\n"},
+		"shared with other namespaces":            {shared, nil, 1, "Not known: no pod is left that is known to have read an earlier content, but secret/db is shared with other namespaces, of which only -A sees the readers\n"},
 		"shared, and all namespaces are seen":     {shared, []string{"-A"}, 0, "Delivered: 1 pod reads it"},
 		"no managedFields":                        {undated, nil, 1, "the managedFields of secret/db do not say when it was edited\n"},
 		"no managedFields, however long it waits": {undated, []string{"--keep-waiting"}, 1, "Not delivered: 1 of 1 pod may have read an earlier content of secret/db.\n"},
@@ -265,7 +265,7 @@ func TestAWaitNeedsToSeeConfigsAndPods(t *testing.T) {
 	}
 }
 
-func TestWhoMayNotListWorkloadsWaitsForPodsAlone(t *testing.T) {
+func TestWhoMayNotListWorkloadsDoesNotKnow(t *testing.T) {
 	const note = "note: you may not list workloads, so it is not known which of them are not going to restart, nor which of them read it through the API\n"
 	s := waitScene(t, podOf("web-1", ofWeb, fromSecret, 90))
 	s.denied = listPath
@@ -274,8 +274,25 @@ func TestWhoMayNotListWorkloadsWaitsForPodsAlone(t *testing.T) {
 		t.Errorf("%d, %s%s", code, stdout, stderr)
 	}
 	s.objects[podsPath] = podsIn(podOf("web-2", ofWeb, fromSecret, 30))
-	if code, stdout, stderr := s.wait(t.Context(), "secret/db"); code != 0 || stderr != note || !strings.Contains(stdout, "Delivered: ") {
+	if code, stdout, stderr := s.wait(t.Context(), "secret/db"); code != 1 || stderr != note || !strings.Contains(stdout, "Not known: ") {
 		t.Errorf("%d, %s%s", code, stdout, stderr)
+	}
+}
+
+// A node goes on with an immutable config as long as one of its pods refers to it, also if another one has its name by now.
+func TestAnImmutableConfigThatWasReplacedIsNotKnown(t *testing.T) {
+	s := waitScene(t, podOf("web-1", ofWeb, fromSecret, 90))
+	s.objects[secretPath] = strings.Replace(s.objects[secretPath], `"data":`, `"immutable":true,"data":`, 1)
+	s.onRead = func(string) {
+		if s.reads[podsPath] == 2 {
+			s.objects[podsPath] = podsIn(podOf("web-2", ofWeb, fromSecret, 30))
+		}
+	}
+	if code, stdout, stderr := s.wait(t.Context(), "secret/db", "--keep-waiting"); code != 1 || !strings.Contains(stdout, "secret/db is immutable and was replaced") {
+		t.Errorf("%d, %s%s", code, stdout, stderr)
+	}
+	if code, stdout, stderr := s.wait(t.Context(), "secret/db"); code != 0 {
+		t.Errorf("without a pod from before: %d, %s%s", code, stdout, stderr)
 	}
 }
 

@@ -45,10 +45,10 @@ func (w *waiting) run(ctx context.Context) error {
 		defer timer.Stop()
 		timedOut = timer.C
 	}
-	ticker := time.NewTicker(w.interval.Duration)
-	defer ticker.Stop()
-	found, failures := &receipt.Receipt{Readers: []receipt.Reader{}}, 0 // the last look
+	found := &receipt.Receipt{Readers: []receipt.Reader{}} // the last look
+	var failing time.Time                                  // since when looks fail
 	for {
+		began := time.Now()
 		isOver, err := w.step(ctx, found)
 		switch {
 		case ctx.Err() != nil:
@@ -56,27 +56,26 @@ func (w *waiting) run(ctx context.Context) error {
 		case isOver:
 			return err
 		case err == nil:
-			failures = 0
-		case w.looks == 0 || !mayPass(err):
+			failing = time.Time{}
+		case w.looks == 0 || !mayPass(err) || !failing.IsZero() && time.Since(failing) > longestFailure:
 			return err
-		default:
-			if failures++; failures > maxFailures {
-				return err
-			}
+		case failing.IsZero():
+			failing = time.Now()
 			w.bar.clear()
 			w.note(fmt.Sprintf("it goes on, although a request has failed: %v", err))
 		}
+		pause := time.NewTimer(max(w.interval.Duration, time.Since(began))) // at most half of the time goes to requests
 		select {
 		case <-ctx.Done():
 		case <-timedOut:
 			return w.end(found, verdictTimeout, exitTimeout)
-		case <-ticker.C:
+		case <-pause.C:
 		}
 	}
 }
 
-// maxFailures is how many looks in a row may fail.
-const maxFailures = 10
+// longestFailure is for how long looks may fail, such as while the control plane is upgraded.
+const longestFailure = 5 * time.Minute
 
 // mayPass reports whether a request that has failed may succeed the next time.
 func mayPass(err error) bool {
@@ -111,7 +110,7 @@ func (w *waiting) readContents(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		read := receipt.NewContent(rules.Config(reduced(object), object.GetAnnotations()), object)
+		read := receipt.NewContent(rules.Config(reduced(object), object.GetAnnotations()), object, isImmutable(object))
 		switch {
 		case isFirst:
 			w.contents = append(w.contents, read)
@@ -207,11 +206,9 @@ func (w *waiting) isOver(found *receipt.Receipt) (bool, error) {
 	unknown, stays := found.With(receipt.Unknown), found.With(receipt.Stays)
 	switch {
 	case found.Left == 0:
-		for i := range w.contents {
-			if c := &w.contents[i]; !w.all && c.Policy != nil && c.Policy.Readers != "" {
-				w.say("Not known: " + c.Name() + " is shared with other namespaces, of which only -A sees the readers. None is left in its own.")
-				return true, w.end(found, verdictUnknown, exitError)
-			}
+		if doubt := w.doubt(); doubt != "" {
+			w.say("Not known: no pod is left that is known to have read an earlier content, but " + doubt)
+			return true, w.end(found, verdictUnknown, exitError)
 		}
 		return true, w.end(found, verdictDelivered, exitOK)
 	case len(unknown) > 0:
@@ -232,6 +229,22 @@ func (w *waiting) isOver(found *receipt.Receipt) (bool, error) {
 		return false, nil
 	}
 	return true, w.end(found, verdictNotDelivered, exitResult)
+}
+
+// doubt says what the caller cannot see, empty if nothing.
+func (w *waiting) doubt() string {
+	for i := range w.contents {
+		switch c := &w.contents[i]; {
+		case !w.all && c.Policy != nil && c.Policy.Readers != "":
+			return c.Name() + " is shared with other namespaces, of which only -A sees the readers"
+		case c.Immutable && len(w.told) > 0:
+			return c.Name() + " is immutable and was replaced, and nodes go on with the earlier one while any of their pods refers to it; use another name for another content"
+		}
+	}
+	if len(w.overviews) < len(w.namespaces()) {
+		return "you may not list the workloads, whose annotations say which of them read it through the API"
+	}
+	return ""
 }
 
 func key(r *receipt.Reader) string { return r.Namespace + "/" + r.Name }

@@ -2,6 +2,7 @@ package overview
 
 import (
 	"strings"
+	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -12,31 +13,57 @@ type Standing struct {
 	State State
 	// Why is empty for a settled one, and may be for others.
 	Why string
-	// ByLeader means that the leader says so, which knows the contents of Secrets.
+	// ByLeader means that the leader said so, which knows the contents of Secrets, and At when, by its clock.
 	ByLeader bool
+	At       time.Time
+	// IsDryRun means that the leader restarts nothing.
+	IsDryRun bool
 }
 
-// StandingOf returns how an enabled workload stands. The lists of the leader are cut; if a workload may be in what was left out, the
+// Standings is how the enabled workloads of a report stand.
+type Standings struct {
+	told map[string]Standing // by the leader, by the names of the workloads
+	seen map[string]Standing // as the cluster shows, by namespaces and names as kubectl names them
+	rest Standing            // of those that are in no list
+}
+
+// Standings returns how the enabled workloads stand. The lists of the leader are cut; if a workload may be in what was left out, the
 // cluster says how it stands.
-func (r *Report) StandingOf(ref names.WorkloadRef) Standing {
-	if r.Leader != nil {
-		isWhole := len(r.Leader.Gaps) == 0 && !r.Leader.DryRun
-		for _, list := range r.Leader.lists() {
-			for i := range list.Items {
-				if e := &list.Items[i]; e.Workload == ref.String() {
-					return Standing{State(e.State), strings.Join(why(e), "; "), true}
-				}
-			}
-			isWhole = isWhole && list.More() == 0
-		}
-		if isWhole {
-			return Standing{State: Settled, ByLeader: true}
-		}
-	}
+func (r *Report) Standings() *Standings {
+	s := &Standings{told: make(map[string]Standing), seen: make(map[string]Standing), rest: Standing{State: Settled}}
 	for i := range r.Workloads {
-		if row := &r.Workloads[i]; row.Namespace == ref.Namespace && row.Workload == facts.WorkloadName(ref) {
-			return Standing{State: row.State, Why: row.Why}
-		}
+		row := &r.Workloads[i]
+		s.seen[row.Namespace+"/"+row.Workload] = Standing{State: row.State, Why: row.Why}
 	}
-	return Standing{State: Settled}
+	if r.Leader == nil {
+		return s
+	}
+	isWhole := len(r.Leader.Gaps) == 0
+	for _, list := range r.Leader.lists() {
+		for i := range list.Items {
+			e := &list.Items[i]
+			if _, isKnown := s.told[e.Workload]; !isKnown { // those that need attention come first
+				s.told[e.Workload] = Standing{State: State(e.State), Why: strings.Join(why(e), "; "), ByLeader: true, At: r.Leader.Time}
+			}
+		}
+		isWhole = isWhole && list.More() == 0
+	}
+	if isWhole {
+		s.seen, s.rest.ByLeader, s.rest.At = nil, true, r.Leader.Time
+	}
+	if r.Leader.DryRun {
+		s.told, s.seen, s.rest = nil, nil, Standing{State: Settled, IsDryRun: true}
+	}
+	return s
+}
+
+// Of returns how an enabled workload stands.
+func (s *Standings) Of(ref names.WorkloadRef) Standing {
+	if told, is := s.told[ref.String()]; is {
+		return told
+	}
+	if seen, is := s.seen[ref.Namespace+"/"+facts.WorkloadName(ref)]; is {
+		return seen
+	}
+	return s.rest
 }

@@ -19,11 +19,13 @@ type Content struct {
 	UID types.UID
 	// Undated means that nothing says when the keys were edited, because the managedFields are gone or were never there.
 	Undated bool
+	// Immutable means that a node may go on with an earlier config of the same name as long as one of its pods refers to it.
+	Immutable bool
 }
 
 // NewContent returns the content of a config that was reduced from an object.
-func NewContent(config content.Config, object metav1.Object) Content {
-	return Content{config, object.GetUID(), len(config.Keys) > 0 && !annotation.DatesKeys(object.GetManagedFields())}
+func NewContent(config content.Config, object metav1.Object, isImmutable bool) Content {
+	return Content{config, object.GetUID(), !annotation.DatesKeys(object.GetManagedFields(), config.Keys), isImmutable}
 }
 
 // Name names the config as kubectl does.

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -22,6 +23,8 @@ type Pod struct {
 	// workload is which workload may own it, as far as its controller and its labels show.
 	workload  owner
 	IsLeaving bool
+	// IsUnreported means that it is on a node that has not reported of each container whether it has started.
+	IsUnreported bool
 	decide.Pod
 	// References are those of its containers to the configs that were asked about.
 	References []template.Reference
@@ -32,21 +35,58 @@ func NewPod(pod *corev1.Pod, asked map[names.ConfigRef]bool) (Pod, bool) {
 	if podsight.HasFinished(pod) {
 		return Pod{}, false
 	}
-	running := *pod
+	running := withEphemeral(pod)
 	running.DeletionTimestamp = nil // it runs until it is gone
-	reads, _ := decide.NewPod(&running, containersOf(&pod.Spec))
-	p := Pod{Namespace: pod.Namespace, Name: pod.Name, workload: owner{namespace: pod.Namespace}, IsLeaving: pod.DeletionTimestamp != nil, Pod: reads}
+	reads, _ := decide.NewPod(running, containersOf(&running.Spec))
+	p := Pod{
+		Namespace: pod.Namespace, Name: pod.Name, workload: owner{namespace: pod.Namespace}, Pod: reads,
+		IsLeaving: pod.DeletionTimestamp != nil, IsUnreported: isUnreported(running),
+	}
 	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
 		p.Kind, p.Owner, p.workload = controller.Kind, controller.Name, workloadOf(pod, controller)
 	}
-	references, areAll := template.ReferencesOf(pod.Namespace, &pod.Spec, template.Filter{})
+	references, areAll := template.ReferencesOf(pod.Namespace, &running.Spec, template.Filter{})
 	if !areAll { // any of them may be among so many
 		for ref := range asked {
 			references = append(references, template.Reference{Config: ref, Channel: template.API})
 		}
 	}
+	references = append(references, credentialsOf(pod.Namespace, &pod.Spec)...)
 	p.References = slices.DeleteFunc(references, func(r template.Reference) bool { return !asked[r.Config] || r.Config.Namespace != pod.Namespace })
 	return p, true
+}
+
+// withEphemeral returns a copy of a pod whose ephemeral containers are among the others.
+func withEphemeral(pod *corev1.Pod) *corev1.Pod {
+	own := *pod
+	own.Spec.Containers, own.Status.ContainerStatuses = slices.Clip(pod.Spec.Containers), slices.Clip(pod.Status.ContainerStatuses)
+	for i := range pod.Spec.EphemeralContainers {
+		own.Spec.Containers = append(own.Spec.Containers, corev1.Container(pod.Spec.EphemeralContainers[i].EphemeralContainerCommon))
+	}
+	own.Status.ContainerStatuses = append(own.Status.ContainerStatuses, pod.Status.EphemeralContainerStatuses...)
+	return &own
+}
+
+// unstarted are the reasons for which the kubelet says that a container waits that has not started.
+var unstarted = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "CreateContainerConfigError", "CrashLoopBackOff"}
+
+// isUnreported reports whether a container may have started without a word of its node: for a moment after each start, and for long if
+// the node is cut off.
+func isUnreported(pod *corev1.Pod) bool {
+	if pod.Spec.NodeName == "" {
+		return false
+	}
+	said := make(map[string]bool)
+	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
+		for i := range statuses {
+			state := &statuses[i].State
+			said[statuses[i].Name] = state.Running != nil || state.Terminated != nil || state.Waiting != nil && slices.Contains(unstarted, state.Waiting.Reason)
+			if isInit := state.Waiting != nil && state.Waiting.Reason == "PodInitializing"; isInit {
+				said[statuses[i].Name] = true // the init containers come first, and are reported of
+			}
+		}
+	}
+	return slices.ContainsFunc(containersOf(&pod.Spec), func(name string) bool { return !said[name] })
 }
 
 // containersOf returns the names of all containers, sorted.
@@ -85,5 +125,14 @@ func workloadOf(pod *corev1.Pod, controller *metav1.OwnerReference) owner {
 			return owner{pod.Namespace, customKind, name}
 		}
 	}
-	return owner{pod.Namespace, controller.Kind, controller.Name}
+	return owner{pod.Namespace, kindOf(controller), controller.Name}
+}
+
+// kindOf returns the kind of a controller, with its API group unless that is part of Kubernetes: others have kinds of the same names.
+func kindOf(controller *metav1.OwnerReference) string {
+	group, _, isNamed := strings.Cut(controller.APIVersion, "/")
+	if !isNamed || group == appsv1.GroupName || group == batchv1.GroupName {
+		return controller.Kind
+	}
+	return controller.Kind + "." + group
 }

@@ -113,10 +113,11 @@ type judge struct {
 	*Input
 	contents  map[names.ConfigRef]*Content
 	workloads map[owner]*facts.Workload
+	standings map[*overview.Report]*overview.Standings
 }
 
 func newJudge(in *Input) *judge {
-	j := &judge{in, make(map[names.ConfigRef]*Content), make(map[owner]*facts.Workload)}
+	j := &judge{in, make(map[names.ConfigRef]*Content), make(map[owner]*facts.Workload), make(map[*overview.Report]*overview.Standings)}
 	for i := range in.Contents {
 		j.contents[in.Contents[i].Ref] = &in.Contents[i]
 	}
@@ -136,13 +137,27 @@ func (j *judge) overview(namespace string) *overview.Report {
 	return cmp.Or(j.Overviews[namespace], j.Overviews[""])
 }
 
-// of returns the workload that owns a pod, nil if none is known. One of a custom kind is known by its name.
+// standingOf returns how an enabled workload of a namespace with an overview stands.
+func (j *judge) standingOf(ref names.WorkloadRef) overview.Standing {
+	report := j.overview(ref.Namespace)
+	if j.standings[report] == nil {
+		j.standings[report] = report.Standings()
+	}
+	return j.standings[report].Of(ref)
+}
+
+// of returns the workload that owns a pod, nil if none is known. One of a custom kind is known by its API group and its name.
 func (j *judge) of(pod *Pod) *facts.Workload {
 	by := pod.workload
-	if w := j.workloads[by]; w != nil || by.kind == job || by.kind == string(names.Deployment) {
+	if w := j.workloads[by]; w != nil {
 		return w
 	}
-	return j.workloads[owner{by.namespace, customKind, by.name}]
+	_, group, isCustom := strings.Cut(by.kind, ".")
+	w := j.workloads[owner{by.namespace, customKind, by.name}]
+	if w == nil || !isCustom || !strings.HasSuffix(string(w.Ref.Kind), "."+group) {
+		return nil
+	}
+	return w
 }
 
 // group is the pods of one reader.
@@ -151,6 +166,8 @@ type group struct {
 	kind     string
 	workload *facts.Workload
 	missed   map[*Content]missed
+	// unreported means that pods may have started with an earlier content, and their nodes have not said so.
+	unreported bool
 	// leavesOut means that something is not among the missed because it does not count.
 	leavesOut bool
 }
@@ -176,7 +193,7 @@ func (j *judge) add(found map[owner]*group, pod *Pod) {
 	}
 	g := found[by]
 	if g == nil {
-		g = &group{Reader: Reader{Namespace: pod.Namespace, Name: j.nameOf(pod, w)}, kind: pod.Kind, workload: w, missed: make(map[*Content]missed)}
+		g = &group{Reader: Reader{Namespace: pod.Namespace, Name: j.nameOf(pod, w)}, kind: by.kind, workload: w, missed: make(map[*Content]missed)}
 		found[by] = g
 	}
 	g.Pods++
@@ -210,6 +227,10 @@ func (j *judge) references(pod *Pod, w *facts.Workload) []template.Reference {
 func (j *judge) miss(g *group, pod *Pod, by *template.Reference) bool {
 	c := j.contents[by.Config.Source()]
 	read, hasRead := pod.FirstRead(by)
+	if !hasRead && pod.IsUnreported {
+		read, hasRead = pod.Created, true
+		g.unreported = g.unreported || c.isAfter(pod, read, by.Keys)
+	}
 	if !hasRead || !c.Undated && !c.isAfter(pod, read, by.Keys) {
 		return false
 	}
@@ -318,6 +339,8 @@ func (j *judge) judge(g *group) {
 		g.Verdict, g.Why = Waits, "they terminate"
 	case len(g.undated()) > 0:
 		g.Verdict, g.Why = Unknown, "the managedFields of "+text.List(g.undated(), 3)+" do not say when it was edited"
+	case g.unreported:
+		g.Verdict, g.Why = Waits, "nodes have not reported whether containers have started"
 	case g.kind == job:
 		g.Verdict, g.Why = Waits, "it runs until its Job ends"
 	case g.kind == "":
@@ -340,7 +363,7 @@ func (j *judge) judge(g *group) {
 
 // ignore notes that a reader stays because of what does not count.
 func (g *group) ignore() {
-	g.Verdict, g.Why, g.Remedy = Stays, "it does not restart for what has changed in "+text.List(g.ignored(), 3)+", by its annotations or those of the config", g.restart()
+	g.Verdict, g.Why, g.Remedy = Stays, "it does not restart for what has changed in "+text.List(g.ignored(), 3)+": annotations leave it out, or no container sees it", g.restart()
 }
 
 // restart returns the command that restarts a workload, empty if kubectl has none.
@@ -353,11 +376,15 @@ func (g *group) restart() string {
 
 // stand finds out what becomes of an enabled workload by how it stands.
 func (j *judge) stand(g *group) {
-	is := j.overview(g.Namespace).StandingOf(g.workload.Ref)
+	is := j.standingOf(g.workload.Ref)
 	g.Verdict, g.Why = Waits, text.Join(": ", string(is.State), is.Why)
+	if is.IsDryRun {
+		g.Verdict, g.Why, g.Remedy = Stays, "the controller is a dry run, which restarts nothing", g.restart()
+		return
+	}
 	switch is.State {
 	case overview.Settled:
-		j.settle(g, is.ByLeader)
+		j.settle(g, &is)
 	case overview.Failed:
 		if j.hasRestartedSince(g) { // else the last edit may be what mends it
 			g.Verdict = Stays
@@ -374,10 +401,10 @@ func (j *judge) stand(g *group) {
 }
 
 // settle finds out what becomes of an enabled workload of which nothing is known to be due.
-func (j *judge) settle(g *group, isByLeader bool) {
+func (j *judge) settle(g *group, is *overview.Standing) {
 	_, isEvicted := g.workload.Record.EvictedAt()
 	g.Why = "nothing shows yet that it restarts"
-	switch isTold := j.isTold(g, isByLeader); {
+	switch isTold := j.isTold(g, is); {
 	case isTold && len(g.ignored()) > 0:
 		g.ignore()
 	case isTold: // what terminates may be older than what is recorded
@@ -401,14 +428,21 @@ const noticed = 10 * time.Second
 // isTold reports whether the controller says of a settled workload that its pods have read what counts of the present contents,
 // although dates do not show it: a write that changes only annotations has the date of an edit. It says nothing of pods that an
 // earlier template has made, such as those of a paused workload.
-func (j *judge) isTold(g *group, isByLeader bool) bool {
+func (j *judge) isTold(g *group, is *overview.Standing) bool {
 	w := g.workload
+	if g.workload.Hold == workload.PartlyPartitioned && !w.Rollout.Completed {
+		return false // the numbers leave out the pods below the partition
+	}
 	if w.Rollout.Outdated > 0 || !w.Rollout.Observed && !w.Rollout.ByPods || w.Rollout.ByPods && w.Hold.HoldsAll() {
 		return false
 	}
+	now := j.Now
+	if is.ByLeader { // whose clock is closer to that of the API server
+		now = is.At
+	}
 	for c, missed := range g.missed {
 		edited, _ := c.Edited()
-		if missed.counts && !isByLeader && !isRecorded(w, c, missed.read) || j.Now.Sub(edited) < noticed {
+		if missed.counts && !is.ByLeader && !isRecorded(w, c, missed.read) || now.Sub(edited) < noticed {
 			return false
 		}
 	}

@@ -57,7 +57,7 @@ func secret(adjust ...func(*corev1.Secret)) receipt.Content {
 	for _, f := range adjust {
 		f(object)
 	}
-	return receipt.NewContent(content.NewSecret(object), object)
+	return receipt.NewContent(content.NewSecret(object), object, false)
 }
 
 // configMap is the same as a ConfigMap.
@@ -66,7 +66,7 @@ func configMap(adjust ...func(*corev1.ConfigMap)) receipt.Content {
 	for _, f := range adjust {
 		f(object)
 	}
-	return receipt.NewContent(content.NewConfigMap(object), object)
+	return receipt.NewContent(content.NewConfigMap(object), object, false)
 }
 
 // pod returns a pod of the ReplicaSet of a Deployment, of which a container reads all of the Secret. It was created at a time, and its
@@ -103,6 +103,14 @@ func owned(kind, name string, labels ...string) func(*corev1.Pod) {
 			p.Labels = map[string]string{labels[0]: labels[1]}
 		}
 		p.OwnerReferences = []metav1.OwnerReference{{Kind: kind, Name: name, Controller: new(true)}}
+	}
+}
+
+// ownedBy is owned with an API version.
+func ownedBy(version, kind, name string) func(*corev1.Pod) {
+	return func(p *corev1.Pod) {
+		owned(kind, name)(p)
+		p.OwnerReferences[0].APIVersion = version
 	}
 }
 
@@ -181,6 +189,7 @@ func row(state overview.State) overview.Row {
 func leader(adjust func(*status.Overview)) *overview.Report {
 	o := &status.Overview{Leads: true}
 	adjust(o)
+	o.Time = now
 	return &overview.Report{Leader: &overview.FromLeader{Name: "leader", Overview: o}}
 }
 
@@ -338,10 +347,10 @@ func TestWhoOwnsAPodSaysWhetherItRestarts(t *testing.T) {
 		"an unknown kind":                   {web(), pod(-60, owned("Widget", "w")), "widget/w", receipt.Stays, "no workload that the controller knows", ""},
 		"a ReplicaSet of its own":           {web(), pod(-60, owned("ReplicaSet", "web-frontend")), "replicaset/web-frontend", receipt.Stays, "no workload that the controller knows", ""},
 		"a ReplicaSet of the same name":     {web(), pod(-60, owned("ReplicaSet", "web")), "replicaset/web", receipt.Stays, "no workload that the controller knows", ""},
-		"a custom kind":                     {web(named("clonesets.apps.kruise.io", "web")), pod(-60, owned("CloneSet", "web")), "clonesets.apps.kruise.io/web", receipt.Waits, "nothing shows yet", ""},
+		"a custom kind":                     {web(named("clonesets.apps.kruise.io", "web")), pod(-60, ownedBy("apps.kruise.io/v1alpha1", "CloneSet", "web")), "clonesets.apps.kruise.io/web", receipt.Waits, "nothing shows yet", ""},
 		"a custom kind with ReplicaSets":    {web(named("rollouts.argoproj.io", "web")), pod(-60, owned("ReplicaSet", "web-7", "rollouts-pod-template-hash", "7")), "rollouts.argoproj.io/web", receipt.Waits, "nothing shows yet", ""},
 		"a DeploymentConfig":                {web(named("deploymentconfigs.apps.openshift.io", "web")), pod(-60, owned("ReplicationController", "web-7", "deploymentconfig", "web")), "deploymentconfigs.apps.openshift.io/web", receipt.Waits, "nothing shows yet", ""},
-		"a custom kind that is not enabled": {web(named("clonesets.apps.kruise.io", "web"), notEnabled), pod(-60, owned("CloneSet", "web")), "clonesets.apps.kruise.io/web", receipt.Stays, "annotation", ""},
+		"a custom kind that is not enabled": {web(named("clonesets.apps.kruise.io", "web"), notEnabled), pod(-60, ownedBy("apps.kruise.io/v1alpha1", "CloneSet", "web")), "clonesets.apps.kruise.io/web", receipt.Stays, "annotation", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			reader := only(t, input(secret(), cluster(), test.workload, test.pod))
@@ -395,7 +404,7 @@ func TestHowAWorkloadStandsSaysWhetherItsPodsStay(t *testing.T) {
 		"retrying, says the leader":        {secret(), leader(func(o *status.Overview) { o.Retrying = list(status.Retrying) }), web(), receipt.Waits},
 		"settled, says the leader":         {secret(), leader(settled), web(), receipt.Delivered},
 		"settled, says a leader that is not sure": {secret(), leader(func(o *status.Overview) { o.Gaps = []status.Gap{{Text: "x"}} }), web(), receipt.Waits},
-		"settled in a dry run":                    {secret(), leader(func(o *status.Overview) { o.DryRun = true }), web(), receipt.Waits},
+		"settled in a dry run":                    {secret(), leader(func(o *status.Overview) { o.DryRun = true }), web(), receipt.Stays},
 		"cut from the list of the leader":         {secret(), leader(func(o *status.Overview) { o.Pending.Total = 1 }), web(), receipt.Waits},
 		"settled, but replaced by a person":       {secret(), leader(settled), web(ignoresAll, outdated), receipt.Waits},
 		"settled, but the key is ignored":         {secret(), leader(settled), web(ignoresA), receipt.Stays},
@@ -432,8 +441,9 @@ func TestHowAWorkloadStandsSaysWhetherItsPodsStay(t *testing.T) {
 
 // A leader may not have noticed an edit that was made just now.
 func TestTheWordOfALeaderCountsOnceItHasNoticedTheEdit(t *testing.T) {
-	in := input(secret(), leader(settled), web(), pod(-60))
-	in.Now = edit.Add(2 * time.Second)
+	said := leader(settled)
+	said.Leader.Time = edit.Add(2 * time.Second)
+	in := input(secret(), said, web(), pod(-60))
 	if reader := only(t, in); reader.Verdict != receipt.Waits {
 		t.Errorf("%+v", reader)
 	}
