@@ -92,10 +92,10 @@ bin/promtool: tools/go.mod tools/go.sum
 		github.com/prometheus/prometheus/cmd/promtool
 	@touch bin/promtool
 
-.PHONY: bin/play bin/bench bin/soak bin/testreport bin/image bin/archive bin/release
+.PHONY: bin/play bin/bench bin/soak bin/testreport bin/image bin/archive bin/listings bin/release
 bin/play bin/bench bin/soak: # the go command knows best whether they are out of date
 	@go build -o $@ ./test/$(@F)
-bin/testreport bin/image bin/archive bin/release:
+bin/testreport bin/image bin/archive bin/listings bin/release:
 	@go build -C tools -o ../$@ ./$(@F)
 
 .PHONY: image
@@ -119,6 +119,10 @@ plugin-archives: bin/archive ## Build the kubectl plugin for all platforms into 
 	@bin/archive -version $(VERSION) -created $(COMMITTED) -with kubectl-restarts/kubectl_complete-restarts -with LICENSE \
 		$(foreach p,$(PLUGIN_PLATFORMS),$p=bin/kubectl-restarts-$p)
 
+.PHONY: listings
+listings: plugin-archives bin/listings ## Build these archives, and the krew manifest and the Homebrew formula that name them
+	@bin/listings -version $(VERSION) $(PLUGIN_PLATFORMS)
+
 .PHONY: version
 version:
 	@$(if $(filter command line,$(origin VERSION)),,echo 'give the version, as in: make release VERSION=2.1.0' >&2; exit 2)
@@ -127,7 +131,7 @@ version:
 release: version build bin/release bin/helm ## Check that everything names VERSION=x.y.z, and put what is released into dist/
 	@bin/release -version '$(VERSION)'
 	@rm -rf dist
-	@$(MAKE) --no-print-directory image plugin-archives
+	@$(MAKE) --no-print-directory image listings
 	@bin/helm package charts/$(NAME) --destination dist
 	@git archive --prefix=$(NAME)-$(VERSION)/ -o dist/$(NAME)-$(VERSION)-manifests.tar.gz HEAD k8s-manifests examples LICENSE
 	@cd dist && find * -type f | sort | xargs sha256sum >../SHA256SUMS && mv ../SHA256SUMS .

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -27,6 +28,9 @@ func TestARelease(t *testing.T) {
 	replace(t, chart, func(content []byte) []byte {
 		return bytes.ReplaceAll(content, []byte("https://example.com/"), []byte("https://code.example.com/"))
 	})
+	replace(t, filepath.Join(top, "charts", program, "values.yaml"), func(content []byte) []byte {
+		return bytes.Replace(content, []byte("  repository: "+program+"\n"), []byte("  repository: registry.example.com/"+program+"\n"), 1)
+	})
 	replace(t, filepath.Join(top, "CHANGELOG.md"), func(content []byte) []byte {
 		return bytes.Replace(content, []byte("## [Unreleased]\n"), []byte("## [Unreleased]\n\n## ["+version+"]\n"), 1)
 	})
@@ -46,12 +50,33 @@ func TestARelease(t *testing.T) {
 		program + "-99.1.0-linux-amd64.cdx.json", program + "-99.1.0-linux-arm64.cdx.json",
 		"kubectl-restarts_99.1.0_linux_amd64.tar.gz", "kubectl-restarts_99.1.0_linux_amd64.cdx.json",
 		program + "-99.1.0-manifests.tar.gz", program + "-99.1.0.tgz", "oci/index.json", "oci/oci-layout",
+		"restarts.yaml", "kubectl-restarts.rb", "CHANGES.md",
 	} {
 		if !listed[name] {
 			t.Errorf("%s is not in %q", name, slices.Sorted(maps.Keys(listed)))
 		}
 	}
 	requirePlugin(t, top, version)
+	requireListings(t, filepath.Join(top, "dist"), version)
+}
+
+// requireListings compares what krew and Homebrew read with the list of the checksums.
+func requireListings(t *testing.T, dist, version string) {
+	t.Helper()
+	archive := "kubectl-restarts_" + version + "_linux_amd64.tar.gz"
+	sums, err := os.ReadFile(filepath.Join(dist, "SHA256SUMS"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, _, _ := strings.Cut(string(sums), "  "+archive+"\n")
+	sum := before[strings.LastIndexByte(before, '\n')+1:]
+	for _, name := range []string{"restarts.yaml", "kubectl-restarts.rb"} {
+		content, err := os.ReadFile(filepath.Join(dist, name))
+		address := "https://code.example.com/" + program + "/releases/download/v" + version + "/" + archive
+		if err != nil || len(sum) != 64 || !strings.Contains(string(content), sum) || !strings.Contains(string(content), address) {
+			t.Errorf("%s does not name %s with the checksum %s, %v: %s", name, address, sum, err, content)
+		}
+	}
 }
 
 // requirePlugin unpacks the plugin and runs it.
@@ -78,14 +103,18 @@ func requirePlugin(t *testing.T, top, version string) {
 
 // A release has the plugin for five platforms. Only one is built by the test above, for each takes minutes.
 func TestThePluginIsReleasedForEachPlatform(t *testing.T) {
-	command := exec.CommandContext(t.Context(), "make", "-n", "plugin-archives")
+	command := exec.CommandContext(t.Context(), "make", "-n", "listings")
 	command.Dir = filepath.Join("..", "..")
 	command.Env = withoutMake(os.Environ())
 	output, err := command.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, output)
 	}
-	for _, platform := range []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64"} {
+	platforms := []string{"linux-amd64", "linux-arm64", "darwin-amd64", "darwin-arm64", "windows-amd64"}
+	if !regexp.MustCompile(`(?m)^bin/listings -version \S+ ` + strings.Join(platforms, " ") + "$").Match(output) {
+		t.Errorf("not all are listed: %s", output)
+	}
+	for _, platform := range platforms {
 		system, architecture, _ := strings.Cut(platform, "-")
 		if !strings.Contains(string(output), "GOOS="+system+" GOARCH="+architecture+" ") || !strings.Contains(string(output), platform+"=bin/kubectl-restarts-"+platform) {
 			t.Errorf("%s is not built and packed: %s", platform, output)
