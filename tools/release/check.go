@@ -52,7 +52,7 @@ func check(ctx context.Context, top, version string) ([]string, error) {
 		}
 		differences = append(differences, found...)
 	}
-	for _, look := range []func(context.Context, string, string) ([]string, error){checkHome, checkChangelog, checkTag, checkBinary} {
+	for _, look := range []func(context.Context, string, string) ([]string, error){checkPlaces, checkChangelog, checkTag, checkBinary} {
 		found, err := look(ctx, top, version)
 		if err != nil {
 			return nil, err
@@ -100,19 +100,25 @@ func checkChangelog(_ context.Context, top, version string) ([]string, error) {
 	return differences, nil
 }
 
-// placeholder is what the chart names until somebody says where the repository is.
-const placeholder = "home: https://example.com/"
+// unset is what the chart says until somebody says where the repository and the image are.
+var unset = []struct{ file, line, what string }{
+	{"Chart.yaml", "home: https://example.com/", "where the repository is: set home to its URL, and run make docs"},
+	{"values.yaml", "  repository: " + program + "\n", "where the image is: set image.repository, and run make docs"},
+}
 
-func checkHome(_ context.Context, top, _ string) ([]string, error) {
-	file := "charts/" + program + "/Chart.yaml"
-	content, err := os.ReadFile(filepath.Join(top, file))
-	if err != nil {
-		return nil, err
+func checkPlaces(_ context.Context, top, _ string) ([]string, error) {
+	var differences []string
+	for _, u := range unset {
+		file := "charts/" + program + "/" + u.file
+		content, err := os.ReadFile(filepath.Join(top, file))
+		if err != nil {
+			return nil, err
+		}
+		if strings.Contains("\n"+string(content), "\n"+u.line) {
+			differences = append(differences, file+" does not say "+u.what)
+		}
 	}
-	if strings.Contains("\n"+string(content), "\n"+placeholder) {
-		return []string{file + " does not say where the repository is: set home to its URL, and run make docs"}, nil
-	}
-	return nil, nil
+	return differences, nil
 }
 
 // checkTag wants the tag on the commit that is checked out, without local changes.

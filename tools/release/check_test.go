@@ -17,16 +17,17 @@ func repository(t *testing.T, file, content string) string {
 	t.Helper()
 	top := t.TempDir()
 	files := map[string]string{
-		program + ".go":                     "const (\n\tprogramName = \"" + program + "\"\n\tversion     = \"2.1.0\"\n)\n",
-		"k8s-manifests/deployment.yaml":     "          image: " + program + ":2.1.0\n",
-		"k8s-manifests/kustomization.yaml":  "#     newTag: 2.1.0\n",
-		"charts/" + program + "/Chart.yaml": "apiVersion: v2\nversion: 2.1.0\nappVersion: 2.1.0\n" + annotated,
-		"README.md":                         "crane push dist/oci registry.example.com/" + program + ":2.1.0\n",
-		"Dockerfile":                        "# docker build --build-arg VERSION=2.1.0\n",
-		"docs/installation.md":              "docker load -i dist/" + program + "-2.1.0-linux-amd64.tar\n    newTag: 2.1.0\n",
-		"CHANGELOG.md":                      "# Changelog\n\n## [Unreleased]\n\n## [2.1.0] - 2026-12-01\n\n- More.\n\n## [2.0.0]\n",
-		".gitignore":                        "/bin/\n",
-		"bin/" + program:                    "#!/bin/sh\necho " + program + " 2.1.0 '(commit 0123abcd, go1.26)'\n",
+		program + ".go":                      "const (\n\tprogramName = \"" + program + "\"\n\tversion     = \"2.1.0\"\n)\n",
+		"k8s-manifests/deployment.yaml":      "          image: " + program + ":2.1.0\n",
+		"k8s-manifests/kustomization.yaml":   "#     newTag: 2.1.0\n",
+		"charts/" + program + "/Chart.yaml":  "apiVersion: v2\nversion: 2.1.0\nappVersion: 2.1.0\n" + annotated,
+		"charts/" + program + "/values.yaml": "image:\n  repository: registry.example.com/" + program + "\n",
+		"README.md":                          "crane push dist/oci registry.example.com/" + program + ":2.1.0\n",
+		"Dockerfile":                         "# docker build --build-arg VERSION=2.1.0\n",
+		"docs/installation.md":               "docker load -i dist/" + program + "-2.1.0-linux-amd64.tar\n    newTag: 2.1.0\n",
+		"CHANGELOG.md":                       "# Changelog\n\n## [Unreleased]\n\n## [2.1.0] - 2026-12-01\n\n- More.\n\n## [2.0.0]\n",
+		".gitignore":                         "/bin/\n",
+		"bin/" + program:                     "#!/bin/sh\necho " + program + " 2.1.0 '(commit 0123abcd, go1.26)'\n",
 	}
 	if file != "" {
 		files[file] = content
@@ -75,6 +76,7 @@ func TestEachPlaceThatNamesAnotherVersionIsFound(t *testing.T) {
 		chart + ":2 says 2.0.1 instead of 2.1.0: appVersion: 2.0.1":    {chart, "version: 2.1.0\nappVersion: 2.0.1\n" + annotated},
 		chart + ":3 says 2.0.1 instead of 2.1.0: image:":               {chart, "version: 2.1.0\nappVersion: 2.1.0\n  image: x:2.0.1\n"},
 		chart + " does not say where the repository is":                {chart, "version: 2.1.0\nappVersion: 2.1.0\nhome: https://example.com/x\n" + annotated},
+		program + "/values.yaml does not say where the image is":       {"charts/" + program + "/values.yaml", "image:\n  repository: " + program + "\n"},
 		"README.md:1 says 2.0.0 instead":                               {"README.md", "crane push dist/oci registry.example.com/" + program + ":2.0.0\n"},
 		"README.md names no version":                                   {"README.md", "nothing\n"},
 		"docs/installation.md:1 says 1.9.0 instead":                    {"docs/installation.md", program + ":2.1.0 and " + program + ":1.9.0\n" + program + "-2.1.0-linux-\n"},
