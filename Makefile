@@ -15,6 +15,7 @@ CONTAINER_TOOL ?= docker
 COMMITTED = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 ARCHITECTURES := amd64 arm64
 PLUGIN_PLATFORMS ?= linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64
+COSIGN_VERSION := v3.1.3
 FUZZTIME ?= 1m
 ROLLOUTS ?= 500000
 FLEETS ?= 100000
@@ -44,7 +45,7 @@ MODULES := . localcluster kubectl-restarts test/browser tools
 .PHONY: help
 help: ## List the targets
 	@echo 'make TARGET, where TARGET is one of'
-	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 ##### Build
 
@@ -84,6 +85,16 @@ bin/helm: tools/go.mod tools/go.sum
 	@echo 'helm: building the pinned version; the first time this takes about 2 minutes on 2 cores'
 	@$(PROGRESS) helm go build -C tools -o ../bin/helm -ldflags '-s -w' helm.sh/helm/v4/cmd/helm
 	@touch bin/helm
+
+bin/crane: tools/go.mod tools/go.sum
+	@$(PROGRESS) crane go build -C tools -o ../bin/crane -ldflags '-s -w' github.com/google/go-containerregistry/cmd/crane
+	@touch bin/crane
+
+# It has requirements of its own, which would change those of the other tools. The checksum database vouches for it.
+bin/cosign: Makefile
+	@echo 'cosign: building the pinned version; the first time this takes some minutes'
+	@GOBIN=$(CURDIR)/bin $(PROGRESS) cosign go install -ldflags '-s -w' github.com/sigstore/cosign/v3/cmd/cosign@$(COSIGN_VERSION)
+	@touch bin/cosign
 
 # Without the code that finds targets in clouds, which rules do not need.
 bin/promtool: tools/go.mod tools/go.sum
@@ -135,7 +146,41 @@ release: version build bin/release bin/helm ## Check that everything names VERSI
 	@bin/helm package charts/$(NAME) --destination dist
 	@git archive --prefix=$(NAME)-$(VERSION)/ -o dist/$(NAME)-$(VERSION)-manifests.tar.gz HEAD k8s-manifests examples LICENSE
 	@cd dist && find * -type f | sort | xargs sha256sum >../SHA256SUMS && mv ../SHA256SUMS .
-	@echo 'dist/SHA256SUMS: the checksums of all files; docs/releasing.md says how to sign and publish them'
+	@echo 'dist/SHA256SUMS: the checksums of all files; docs/releasing.md says how they are signed and published'
+
+##### Publish: what the release workflow does with dist/ after make release, in this order
+
+# The registry is a host and a path below it. The chart names the image, so the image must go where the chart says.
+REPOSITORY = $(shell sed -nE 's/^  repository: (.*)$$/\1/p' charts/$(NAME)/values.yaml)
+
+.PHONY: registry
+registry:
+	@if [[ "$${REGISTRY-}/$(NAME)" != '$(REPOSITORY)' ]]; then \
+		echo 'the chart says that the image is $(REPOSITORY), so REGISTRY must be $(patsubst %/$(NAME),%,$(REPOSITORY))' >&2; exit 2; \
+	fi
+
+.PHONY: login
+login: registry bin/crane ## Log in to REGISTRY, with the variables REGISTRY_USER and REGISTRY_PASSWORD
+	@bin/crane auth login "$${REGISTRY%%/*}" --username "$$REGISTRY_USER" --password-stdin <<<"$$REGISTRY_PASSWORD"
+
+.PHONY: push
+push: version registry bin/crane bin/helm bin/cosign ## Push image and chart to REGISTRY, and sign them (VERSION=x.y.z)
+	@image=$$(bin/crane push dist/oci "$$REGISTRY/$(NAME):$(VERSION)"); \
+	bin/cosign sign --yes "$$image"
+	@said=$$(bin/helm push dist/$(NAME)-$(VERSION).tgz "oci://$$REGISTRY/charts" 2>&1) || { echo "$$said" >&2; exit 1; }; \
+	echo "$$said"; \
+	bin/cosign sign --yes "$$REGISTRY/charts/$(NAME)@$$(sed -n 's/^Digest: //p' <<<"$$said")"
+
+.PHONY: sign
+sign: bin/cosign ## Sign the checksums
+	@bin/cosign sign-blob --yes --bundle dist/SHA256SUMS.sigstore.json dist/SHA256SUMS
+
+.PHONY: github-release
+github-release: version ## Make the release of GitHub from the files in dist/ (VERSION=x.y.z)
+	@if ! [[ -s dist/SHA256SUMS.sigstore.json ]]; then echo 'the checksums are not signed: make sign' >&2; exit 2; fi
+	@cd dist && sha256sum --check --quiet SHA256SUMS
+	@gh release create 'v$(VERSION)' --verify-tag --title 'v$(VERSION)' --notes-file dist/CHANGES.md \
+		$$(find dist -maxdepth 1 -type f | sort)
 
 ##### Try
 
