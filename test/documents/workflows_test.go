@@ -1,10 +1,13 @@
 package documents
 
 import (
+	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,23 +15,43 @@ import (
 )
 
 type workflow struct {
+	On          struct{ Push struct{ Tags []string } } `json:"true"` // so YAML reads the word
 	Permissions map[string]string
-	Jobs        map[string]struct {
-		Timeout int `json:"timeout-minutes"`
-		Steps   []struct{ Uses, Run string }
+	Jobs        map[string]job
+}
+
+type job struct {
+	Needs       string
+	Environment string
+	Timeout     int `json:"timeout-minutes"`
+	Permissions map[string]string
+	Steps       []struct {
+		Uses, Run string
+		With, Env map[string]any
 	}
+}
+
+const releaseWorkflow = ".github/workflows/release.yaml"
+
+// furtherPermissions are those of jobs that do not only read.
+var furtherPermissions = map[string]map[string]string{
+	releaseWorkflow + " push":    {"contents": "read", "packages": "write", "id-token": "write"},
+	releaseWorkflow + " release": {"contents": "write"},
 }
 
 // What a workflow does, a maintainer can do as well: its steps call the project's own commands, and targets that exist.
 func TestWorkflowsCallOnlyTheCommandsOfTheProject(t *testing.T) {
 	ours := regexp.MustCompile(`^(?:\.ci/run|make ([a-z0-9-]+)(?: [A-Z]+=\S+)*)$`)
 	for path, w := range workflows(t) {
-		if len(w.Permissions) != 1 || w.Permissions["contents"] != "read" {
+		if !maps.Equal(w.Permissions, map[string]string{"contents": "read"}) {
 			t.Errorf("%s has the permissions %v", path, w.Permissions)
 		}
 		for name, job := range w.Jobs {
 			if job.Timeout == 0 {
 				t.Errorf("%s: job %s has no timeout", path, name)
+			}
+			if !maps.Equal(job.Permissions, furtherPermissions[path+" "+name]) {
+				t.Errorf("%s: job %s has the permissions %v", path, name, job.Permissions)
 			}
 			for _, step := range job.Steps {
 				if step.Uses != "" && strings.HasPrefix(step.Uses, "actions/") {
@@ -42,6 +65,81 @@ func TestWorkflowsCallOnlyTheCommandsOfTheProject(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// A job that may write and runs for every commit, or that is handed more secrets than it needs, would be a way in.
+func TestOnlyTheReleaseIsTrusted(t *testing.T) {
+	for path, w := range workflows(t) {
+		content := readDocument(t, path)
+		if path != releaseWorkflow {
+			if strings.Contains(content, "secrets.") || strings.Contains(content, "github.token") || strings.Contains(content, "pull_request_target") {
+				t.Errorf("%s has secrets", path)
+			}
+			continue
+		}
+		var triggers struct {
+			True map[string]any `json:"true"`
+		}
+		if err := yaml.Unmarshal([]byte(content), &triggers); err != nil || len(triggers.True) != 1 || !slices.Equal(w.On.Push.Tags, []string{"v[0-9]+.[0-9]+.[0-9]+"}) {
+			t.Errorf("%s runs on %v, %v", path, triggers.True, err)
+		}
+		for name, job := range w.Jobs {
+			for _, step := range job.Steps {
+				mayHave := ""
+				switch step.Run {
+				case "make login":
+					mayHave = "REGISTRY_PASSWORD"
+				case `make github-release VERSION="${GITHUB_REF_NAME#v}"`:
+					mayHave = "GH_TOKEN"
+				}
+				for variable, value := range step.Env {
+					if text := fmt.Sprint(value); variable != mayHave && (strings.Contains(text, "secrets.") || strings.Contains(text, "github.token")) {
+						t.Errorf("job %s: %s%s is handed %s", name, step.Uses, step.Run, variable)
+					}
+				}
+			}
+		}
+		// The token of the job itself: no more than the two steps above.
+		if n := strings.Count(content, "secrets.") + strings.Count(content, "github.token"); n != 3 {
+			t.Errorf("%s names secrets %d times", path, n)
+		}
+	}
+}
+
+// The release of GitHub comes last: it names the image and the chart, and has the signature of the checksums.
+func TestTheReleasePublishesWhatItHasBuiltAndSigned(t *testing.T) {
+	jobs := workflows(t)[releaseWorkflow].Jobs
+	for name, want := range map[string]struct {
+		needs, environment string
+		steps              []string
+	}{
+		"build":   {"", "", []string{"make release", "up dist from dist"}},
+		"push":    {"build", "release", []string{"down dist to dist", "make login", "make push", "make sign", "up signature from dist/SHA256SUMS.sigstore.json"}},
+		"release": {"push", "", []string{"down dist to dist", "down signature to dist", "make github-release"}},
+	} {
+		job := jobs[name]
+		var steps []string
+		for _, step := range job.Steps {
+			switch action, _, _ := strings.Cut(step.Uses, "@"); action {
+			case "actions/upload-artifact":
+				steps = append(steps, fmt.Sprintf("up %v from %v", step.With["name"], step.With["path"]))
+			case "actions/download-artifact":
+				steps = append(steps, fmt.Sprintf("down %v to %v", step.With["name"], step.With["path"]))
+			case "":
+				target, version, hasVersion := strings.Cut(step.Run, " VERSION=")
+				steps = append(steps, target)
+				if hasVersion && version != `"${GITHUB_REF_NAME#v}"` {
+					t.Errorf("%s is of the version %s", target, version)
+				}
+			}
+		}
+		if job.Needs != want.needs || job.Environment != want.environment || !slices.Equal(steps, want.steps) {
+			t.Errorf("job %s needs %q, has the environment %q and does %q", name, job.Needs, job.Environment, steps)
+		}
+	}
+	if len(jobs) != 3 {
+		t.Errorf("there are %d jobs", len(jobs))
 	}
 }
 
