@@ -29,6 +29,9 @@ halts, as far as you may read them.`
 const statusExamples = `  # What is not settled in this namespace?
   kubectl restarts status
 
+  # All workloads that a hold, a halt or a window keeps back
+  kubectl restarts status -A --state=held
+
   # In the whole cluster, again and again
   kubectl restarts status -A --watch`
 
@@ -39,6 +42,7 @@ type statusCommand struct {
 	all      bool
 	watch    bool
 	interval duration
+	states   list
 	noted    map[string]bool
 }
 
@@ -57,7 +61,30 @@ func newStatus(s *session) *cobra.Command {
 	command.Flags().BoolVarP(&c.all, "all-namespaces", "A", false, "Look at all namespaces")
 	command.Flags().BoolVarP(&c.watch, "watch", "w", false, "Look again and again, and print what has changed")
 	command.Flags().Var(&c.interval, "interval", "How often to look with --watch")
+	command.Flags().Var(&c.states, "state", "List the enabled workloads in this state, repeatable, or all of them: also settled ones. Such as held, failed or all")
+	_ = command.RegisterFlagCompletionFunc("state", cobra.FixedCompletions(stateNames(), cobra.ShellCompDirectiveNoFileComp))
 	return command
+}
+
+// allStates selects workloads in any state.
+const allStates = "all"
+
+func stateNames() (names []string) {
+	for _, state := range overview.ListedStates {
+		names = append(names, string(state))
+	}
+	return append(names, allStates)
+}
+
+// wanted returns the states to list, none for all.
+func (c *statusCommand) wanted() (states []overview.State) {
+	for _, state := range c.states {
+		if state == allStates {
+			return nil
+		}
+		states = append(states, overview.State(state))
+	}
+	return states
 }
 
 // shortestInterval spares the API server.
@@ -69,6 +96,11 @@ func (c *statusCommand) run(ctx context.Context) error {
 	}
 	if c.interval.Duration < shortestInterval {
 		return fmt.Errorf("--interval must be at least %s, not %s", shortestInterval, c.interval)
+	}
+	for _, state := range c.states {
+		if err := oneOf("state", state, stateNames()...); err != nil {
+			return err
+		}
 	}
 	namespace, _, err := c.namespace()
 	if err != nil {
@@ -119,11 +151,9 @@ func (c *statusCommand) look(ctx context.Context, from *cluster.Cluster, namespa
 }
 
 // printChanged prints the report unless it is the last one, and returns how to recognize it.
-func (c *statusCommand) printChanged(report *overview.Report, now time.Time, last string) (string, error) {
+func (c *statusCommand) printChanged(report *shown, now time.Time, last string) (string, error) {
 	var out bytes.Buffer
-	timeless := *report
-	timeless.Leader = report.Leader.Timeless()
-	if err := c.print(&out, &timeless, time.Time{}); err != nil { // without ages, which change all the time
+	if err := c.print(&out, report.timeless(), time.Time{}); err != nil { // without ages, which change all the time
 		return "", err
 	}
 	if out.String() == last {
@@ -135,23 +165,47 @@ func (c *statusCommand) printChanged(report *overview.Report, now time.Time, las
 	return out.String(), c.print(c.Out, report, now)
 }
 
-func (c *statusCommand) print(w io.Writer, report *overview.Report, now time.Time) error {
-	if c.output.isStructured() {
-		return c.output.print(w, report)
-	}
+func (c *statusCommand) print(w io.Writer, what *shown, now time.Time) error {
 	options := c.output.table()
 	options.WithNamespace = c.all
-	return report.Print(w, options, now)
+	switch isStructured := c.output.isStructured(); {
+	case isStructured && what.listing != nil:
+		return c.output.print(w, what.listing)
+	case isStructured:
+		return c.output.print(w, what.report)
+	case what.listing != nil:
+		return what.listing.Print(w, options, now)
+	}
+	return what.report.Print(w, options, now)
 }
 
 // read returns the overview of a namespace, and when it was read.
-func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespace string) (*overview.Report, time.Time, error) {
+func (c *statusCommand) read(ctx context.Context, from *cluster.Cluster, namespace string) (*shown, time.Time, error) {
 	in := &overview.Input{Namespace: namespace, Now: time.Now()}
 	if err := c.gather(ctx, from, in); err != nil {
 		return nil, in.Now, err
 	}
 	report := overview.Look(in)
-	return &report, in.Now, nil
+	if len(c.states) > 0 {
+		return &shown{listing: overview.List(&report, in.Workloads, c.wanted())}, in.Now, nil
+	}
+	return &shown{report: &report}, in.Now, nil
+}
+
+// shown is what is printed: a report, or the workloads in some states.
+type shown struct {
+	report  *overview.Report
+	listing *overview.Listing
+}
+
+// timeless returns the same without what changes although nothing happens.
+func (s *shown) timeless() *shown {
+	if s.report == nil {
+		return s
+	}
+	report := *s.report
+	report.Leader = report.Leader.Timeless()
+	return &shown{report: &report}
 }
 
 // gather reads what the caller may read. Without the workloads there is nothing to show.
