@@ -17,9 +17,14 @@ type leaderFlags struct {
 	statusURL string
 }
 
+const (
+	defaultStatusPort = 10255
+	statusPortUsage   = "Port of the status page in the leader's pod (the controller's --status-address)"
+)
+
 func (f *leaderFlags) add(command *cobra.Command) {
 	flags := command.Flags()
-	flags.Uint16Var(&f.port, "status-port", 10255, "Port of the status page in the leader's pod (the controller's --status-address)")
+	flags.Uint16Var(&f.port, "status-port", defaultStatusPort, statusPortUsage)
 	flags.StringVar(&f.statusURL, "status-url", "", "URL of the status page, if the leader runs outside of the cluster; otherwise it is reached as by kubectl port-forward")
 }
 

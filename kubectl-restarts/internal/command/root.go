@@ -81,7 +81,7 @@ func newRoot(s *session) *cobra.Command {
 	root.PersistentFlags().BoolVar(&s.ask, "leader", true, "Ask the leader of the controller, and whether anybody leads; otherwise show what the cluster shows")
 	root.PersistentFlags().StringVar(&s.lease, "lease", "kubernetes-deployment-restart-controller", "Name of the Lease by which the controller elects its leader")
 	root.PersistentFlags().Var(&s.workloads, "workload", "Further kind of workload, repeatable, as the controller's flag: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH")
-	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s), newRetry(s), newPromote(s), newAbort(s), newHistory(s), newStatus(s), newWait(s))
+	root.AddCommand(newImpact(s), newExplain(s), newHold(s), newUnhold(s), newResume(s), newUrgent(s), newRetry(s), newPromote(s), newAbort(s), newHistory(s), newStatus(s), newWait(s), newDashboard(s))
 	for _, command := range root.Commands() {
 		command.Args = withUsage(command.Args)
 	}

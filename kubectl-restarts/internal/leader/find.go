@@ -25,12 +25,18 @@ func (l *Leader) find(ctx context.Context) (source, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
+	page, err := l.through(pod)
+	return page, "pod " + pod, err
+}
+
+// through returns how to reach a pod.
+func (l *Leader) through(pod string) (*forwarded, error) {
 	core, err := apiclient.ConnectGroup(l.config, corev1.SchemeGroupVersion)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	to := core.Post().Namespace(l.place.Namespace).Resource("pods").Name(pod).SubResource("portforward").URL()
-	return &forwarded{l.config, to, l.place.Port}, "pod " + pod, nil
+	return &forwarded{l.config, to, l.place.Port}, nil
 }
 
 // pod returns the name of the leader's pod. The identity of a holder is the name of its host, which is that
@@ -44,9 +50,9 @@ func (l *Leader) pod(ctx context.Context) (string, error) {
 	lease, err := apiclient.NewLeases(client, l.place.Namespace).Get(ctx, l.place.Lease, metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", fmt.Errorf("there is no %s; say where the controller runs with --controller-namespace and --lease, or with --status-url", strings.TrimPrefix(name, "the "))
+		return "", permanent("there is no %s; say where the controller runs with --controller-namespace and --lease, or with --status-url", strings.TrimPrefix(name, "the "))
 	case apierrors.IsForbidden(err):
-		return "", fmt.Errorf("you may not read %s: you need permission to get it, and to create pods/portforward beside it", name)
+		return "", permanent("you may not read %s: you need permission to get it, and to create pods/portforward beside it", name)
 	case ctx.Err() != nil:
 		return "", late("the API server")
 	case err != nil:
@@ -59,7 +65,7 @@ func (l *Leader) pod(ctx context.Context) (string, error) {
 	}
 	pod, _, _ := strings.Cut(*lease.Spec.HolderIdentity, "_")
 	if len(validation.IsDNS1123Subdomain(pod)) > 0 {
-		return "", fmt.Errorf("the holder of %s is %.80q, which is not a pod; if it runs outside of the cluster, use --status-url", name, *lease.Spec.HolderIdentity)
+		return "", permanent("the holder of %s is %.80q, which is not a pod; if it runs outside of the cluster, use --status-url", name, *lease.Spec.HolderIdentity)
 	}
 	return pod, nil
 }

@@ -15,8 +15,8 @@ import (
 	"k8s.io/streaming/pkg/httpstream"
 )
 
-// forwarded asks a pod through the API server. Other than by kubectl port-forward, no port of this machine is
-// opened, which others on it could use as well.
+// forwarded asks a pod through the API server. Other than by kubectl port-forward, it opens no port of this machine,
+// which others on it could use as well.
 type forwarded struct {
 	config *rest.Config
 	pod    *url.URL // its subresource portforward
@@ -43,31 +43,28 @@ func (f *forwarded) get(ctx context.Context, path string) (answer, error) {
 }
 
 func (f *forwarded) connectAndGet(ctx context.Context, path string) (answer, error) {
-	connection, err := connect(ctx, f.config, f.pod)
+	to, err := f.dial(ctx)
 	if err != nil {
 		return answer{}, err
 	}
-	defer func() { _ = connection.Close() }() // all that matters was read
-	stop := context.AfterFunc(ctx, func() { _ = connection.Close() })
+	defer func() { _ = to.Close() }() // all that matters was read
+	stop := context.AfterFunc(ctx, func() { _ = to.Close() })
 	defer stop()
-	data, failure, err := f.open(connection)
-	if err != nil {
-		return answer{}, err
-	}
-	got, err := exchange(ctx, data, "http://"+loopback(f.port)+path)
-	if err == nil || ctx.Err() != nil || errors.Is(err, errTooLarge) {
-		return got, err
-	}
-	if said := read(failure); said != "" {
-		return answer{}, portError{said}
-	}
-	return answer{}, err
+	return exchange(ctx, to, "http://"+loopback(f.port)+path)
 }
 
-// portError is what the node says that cannot reach the port in the pod.
-type portError struct{ said string }
-
-func (e portError) Error() string { return e.said }
+// dial opens a connection to the port.
+func (f *forwarded) dial(ctx context.Context) (*tunnel, error) {
+	connection, err := connect(ctx, f.config, f.pod)
+	if err != nil {
+		return nil, err
+	}
+	data, failure, err := f.open(connection)
+	if err != nil {
+		return nil, errors.Join(err, connection.Close())
+	}
+	return &tunnel{data, failure, connection, false}, nil
+}
 
 // open opens the two streams of a connection to the port. The node reports on the second one why it cannot
 // reach the port.
@@ -104,15 +101,4 @@ func exchange(ctx context.Context, stream io.ReadWriter, to string) (answer, err
 		return answer{}, err
 	}
 	return newAnswer(response)
-}
-
-// maxFailure is how much of what a node says is read.
-const maxFailure = 2000
-
-func read(failure io.Reader) string {
-	said, err := io.ReadAll(io.LimitReader(failure, maxFailure))
-	if err != nil {
-		return ""
-	}
-	return string(said)
 }

@@ -86,14 +86,21 @@ func (l *Leader) explained(ctx context.Context, err error, name string) error {
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case apierrors.IsForbidden(err):
-		return fmt.Errorf("you may not reach %s: you need permission to create pods/portforward in namespace %s", name, l.place.Namespace)
+		return permanent("you may not reach %s: you need permission to create pods/portforward in namespace %s", name, l.place.Namespace)
 	case apierrors.IsNotFound(err):
 		return fmt.Errorf("there is no %s in namespace %s: it is gone, or it runs outside of the cluster, which --status-url is for", name, l.place.Namespace)
 	case errors.As(err, &port):
-		return fmt.Errorf("%s serves no status page at port %d: start the controller with --status-address=127.0.0.1:%d, or say which port it is with --status-port (%.200q)", name, l.place.Port, l.place.Port, port.said)
+		return permanent("%s serves no status page at port %d: start the controller with --status-address=127.0.0.1:%d, or say which port it is with --status-port (%.200q)", name, l.place.Port, l.place.Port, port.said)
 	}
 	return fmt.Errorf("%s cannot be asked: %.500s", name, strings.ReplaceAll(err.Error(), "\n", "; "))
 }
+
+// Permanent is an error that waiting does not mend, such as a missing permission.
+type Permanent struct{ said string }
+
+func (e *Permanent) Error() string { return e.said }
+
+func permanent(format string, values ...any) error { return &Permanent{fmt.Sprintf(format, values...)} }
 
 func late(who string) error {
 	return fmt.Errorf("%s has not answered within %s", who, timeLimit)
