@@ -31,7 +31,11 @@ func (c *Cluster) Annotate(ctx context.Context, target Target, annotation string
 // RemoveAnnotation removes an annotation of an object. The error is that the object is invalid if the annotation has
 // another value than this one, or is not there.
 func (c *Cluster) RemoveAnnotation(ctx context.Context, target Target, annotation, value string, dryRun bool) error {
-	path := "/metadata/annotations/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(annotation)
+	return c.remove(ctx, target, "/metadata/annotations/"+strings.NewReplacer("~", "~0", "/", "~1").Replace(annotation), value, dryRun)
+}
+
+// remove removes what is at a path of an object, if it has this value.
+func (c *Cluster) remove(ctx context.Context, target Target, path, value string, dryRun bool) error {
 	patch, err := json.Marshal([]map[string]string{{"op": "test", "path": path, "value": value}, {"op": "remove", "path": path}})
 	if err != nil {
 		return fmt.Errorf("encode the patch: %w", err)

@@ -276,7 +276,7 @@ func TestOnlyTheHoldIsRemovedThatWasFound(t *testing.T) {
 func TestUnholdSaysWhatStillHoldsRestarts(t *testing.T) {
 	const approval = `"annotations":{"com.xing.deployment-restart.hold":"approval"},`
 	everything := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"halts"},"data":{"hold":"incident 42"}}`
-	const all = "Still held: all restarts (release by removing the entry hold from the ConfigMap of halts): incident 42\n"
+	const all = "Still held: all restarts (release with: kubectl restarts unhold --all-workloads): incident 42\n"
 	for name, test := range map[string]struct {
 		settings, halts, web, argument string
 		says                           []string
@@ -331,13 +331,14 @@ func TestTheShellCompletesTypesAndNames(t *testing.T) {
 	s.objects["/api/v1/namespaces/shop/configmaps"] = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"settings"}}]}`
 	s.objects["/apis/argoproj.io/v1alpha1/namespaces/shop/rollouts"] = `{"kind":"RolloutList","apiVersion":"argoproj.io/v1alpha1","items":[{"metadata":{"name":"web"}}]}`
 	for want, arguments := range map[string][]string{
-		"configmap/\nsecret/\n:":                    {"impact", ""},
-		"configmap/settings\n:":                     {"impact", "configmap/"},
-		"deployment/\nstatefulset/\ndaemonset/\n:":  {"explain", ""},
-		"json\nyaml\nwide\n:":                       {"impact", "-o", ""},
-		"explain\tExplain why a workload restarted": {"exp"},
+		"configmap/\nsecret/\n:":                   {"impact", ""},
+		"configmap/settings\n:":                    {"impact", "configmap/"},
+		"deployment/\nstatefulset/\ndaemonset/\n:": {"explain", ""},
+		":4\n":                {"hold", "--all-workloads", ""},
+		"json\nyaml\nwide\n:": {"impact", "-o", ""},
+		"explain\tExplain why a workload restarted":                                            {"exp"},
 		"deployment/\nstatefulset/\ndaemonset/\nrollouts.argoproj.io/\nconfigmap/\nsecret/\n:": {"hold", "--workload=rollouts.v1alpha1.argoproj.io", ""},
-		"rollouts.argoproj.io/web\n:": {"explain", "--workload=rollouts.v1alpha1.argoproj.io", "rollouts.argoproj.io/"},
+		"rollouts.argoproj.io/web\n:":                                                          {"explain", "--workload=rollouts.v1alpha1.argoproj.io", "rollouts.argoproj.io/"},
 	} {
 		_, stdout, stderr := s.run(t.Context(), append([]string{"__complete"}, arguments...)...)
 		if !strings.HasPrefix(stdout, want) {

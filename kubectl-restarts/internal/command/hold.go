@@ -18,33 +18,46 @@ import (
 )
 
 func newHold(s *session) *cobra.Command {
-	w, overwrite := &writer{session: s}, false
+	w, overwrite, all := &writer{session: s}, false, allFlag(false)
 	command := &cobra.Command{
-		Use:   "hold TYPE/NAME REASON",
-		Short: "Let no restart of a workload, or for a config, begin",
+		Use:   "hold (TYPE/NAME | --all-workloads) REASON",
+		Short: "Let no restart of a workload, for a config, or at all begin",
 		Long: `Hold the restarts of a workload, or those that would bring the new content of a config, until somebody
 removes the hold. Restarts that have begun go on. The reason shows in Events and in the log.
+
+With --all-workloads, hold all restarts of the controller in all namespaces, such as in an emergency: the
+command sets an entry of the ConfigMap in which the controller keeps its halts. You need permission to get
+and patch this ConfigMap.
 
 A hold holds back restarts, not content: pods that start for other reasons read the new content.`,
 		Example: `  # No restart of web during the migration
   kubectl restarts hold deployment/web 'migration under way'
 
   # Edits of web-config wait for approval
-  kubectl restarts hold configmap/web-config 'waits for approval'`,
-		Args: cobra.MinimumNArgs(2),
+  kubectl restarts hold configmap/web-config 'waits for approval'
+
+  # No restart at all, in any namespace
+  kubectl restarts hold --all-workloads 'incident 42'`,
+		Args: all.arguments(cobra.MinimumNArgs, 2),
 		RunE: func(c *cobra.Command, a []string) error {
+			if all {
+				return w.holdAll(c.Context(), strings.Join(a, " "), overwrite)
+			}
 			return w.hold(c.Context(), a[0], strings.Join(a[1:], " "), overwrite)
 		},
-		ValidArgsFunction: s.completeObjects,
+		ValidArgsFunction: all.complete(s.completeObjects),
 	}
 	w.dryRun.add(command)
+	all.add(command, "Hold all restarts, of all workloads in all namespaces")
 	command.Flags().BoolVar(&overwrite, "overwrite", false, "Replace the reason of a hold that is there already")
 	return command
 }
 
+var errNoReason = errors.New("give a reason, for those who wonder why nothing restarts")
+
 func (w *writer) hold(ctx context.Context, argument, reason string, overwrite bool) error {
 	if strings.TrimSpace(reason) == "" {
-		return errors.New("give a reason, for those who wonder why nothing restarts")
+		return errNoReason
 	}
 	o, err := w.find(ctx, argument)
 	if err != nil {
@@ -65,18 +78,27 @@ func (w *writer) hold(ctx context.Context, argument, reason string, overwrite bo
 }
 
 func newUnhold(s *session) *cobra.Command {
-	w := &writer{session: s}
+	w, all := &writer{session: s}, allFlag(false)
 	command := &cobra.Command{
-		Use:     "unhold TYPE/NAME",
-		Short:   "Remove a hold",
-		Long:    "Remove the hold of a workload or a config. Restarts that are due then begin by the usual rules.",
-		Example: "  kubectl restarts unhold deployment/web",
-		Args:    cobra.ExactArgs(1),
-		RunE:    func(c *cobra.Command, a []string) error { return w.unhold(c.Context(), a[0]) },
+		Use:   "unhold (TYPE/NAME | --all-workloads)",
+		Short: "Remove a hold",
+		Long: `Remove the hold of a workload or a config, or with --all-workloads that of everything. Restarts that are
+due then begin by the usual rules. Other holds stay.`,
+		Example: `  kubectl restarts unhold deployment/web
 
-		ValidArgsFunction: s.completeObjects,
+  # Let restarts begin again after hold --all-workloads
+  kubectl restarts unhold --all-workloads`,
+		Args: all.arguments(cobra.ExactArgs, 1),
+		RunE: func(c *cobra.Command, a []string) error {
+			if all {
+				return w.unholdAll(c.Context())
+			}
+			return w.unhold(c.Context(), a[0])
+		},
+		ValidArgsFunction: all.complete(s.completeObjects),
 	}
 	w.dryRun.add(command)
+	all.add(command, "Remove the hold of all restarts")
 	return command
 }
 

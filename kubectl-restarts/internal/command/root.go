@@ -60,6 +60,12 @@ func inOneLine(err error) string {
 	return fmt.Sprintf("%s; did you mean %s?", message, strings.Join(strings.Fields(suggestions), " or "))
 }
 
+// Where the controller keeps its halts by its manifests.
+const (
+	defaultControllerNamespace = "deployment-restart-controller"
+	defaultHaltsConfigMap      = "kubernetes-deployment-restart-controller-halts"
+)
+
 func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubectl-restarts",
@@ -76,8 +82,8 @@ func newRoot(s *session) *cobra.Command {
 	root.SetErr(s.ErrOut)
 	root.SetFlagErrorFunc(wrongFlag)
 	s.flags.AddFlags(root.PersistentFlags())
-	root.PersistentFlags().StringVar(&s.controllerNamespace, "controller-namespace", "deployment-restart-controller", "Namespace in which the controller runs and keeps its halts")
-	root.PersistentFlags().StringVar(&s.haltsConfigMap, "halts-config-map", "kubernetes-deployment-restart-controller-halts", "Name of the ConfigMap of halts in that namespace")
+	root.PersistentFlags().StringVar(&s.controllerNamespace, "controller-namespace", defaultControllerNamespace, "Namespace in which the controller runs and keeps its halts")
+	root.PersistentFlags().StringVar(&s.haltsConfigMap, "halts-config-map", defaultHaltsConfigMap, "Name of the ConfigMap of halts in that namespace")
 	root.PersistentFlags().BoolVar(&s.ask, "leader", true, "Ask the leader of the controller, and whether anybody leads; otherwise show what the cluster shows")
 	root.PersistentFlags().StringVar(&s.lease, "lease", "kubernetes-deployment-restart-controller", "Name of the Lease by which the controller elects its leader")
 	root.PersistentFlags().Var(&s.workloads, "workload", "Further kind of workload, repeatable, as the controller's flag: RESOURCE.VERSION.GROUP, such as rollouts.v1alpha1.argoproj.io, or RESOURCE.VERSION.GROUP=PATH")

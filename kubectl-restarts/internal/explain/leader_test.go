@@ -106,7 +106,7 @@ func TestEachHoldSaysSinceWhenAndHowToReleaseIt(t *testing.T) {
 	in.Configs = []*content.Config{configMap("debug", map[string]string{"com.xing.deployment-restart.hold": "approval"})}
 	in.Halts.Hold = "incident"
 	want := []string{
-		"everything (release by removing the entry hold from the ConfigMap of halts): incident",
+		"everything (release with: kubectl restarts unhold --all-workloads): incident",
 		"the workload (release with: kubectl restarts unhold -n shop deployment/web): migration (since 2026-11-20T11:00:00Z)",
 		"configmap/settings (release with: kubectl restarts unhold -n shop configmap/settings): approval (at least since 2026-11-20T11:59:00Z)",
 	}

@@ -57,7 +57,7 @@ func TestTheOverviewShowsWhatTheLeaderSaysInsteadOfWhatTheClusterShows(t *testin
 	}
 	want := strings.TrimPrefix(`
 12 workloads enabled in shop. The leader (pod leader-1) says: 60 held, 1 due, undecided or waiting, 1 rolling, 1 pending.
-All restarts are held (release by removing the entry hold from the ConfigMap of halts): incident 42
+All restarts are held (release with: kubectl restarts unhold --all-workloads): incident 42
 
 Halts:
   configmap/broken (LEVEL) has broken deployment/api, halted since 2026-11-20T11:50:00Z; look with: kubectl logs -n shop api-1 -c app --previous; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab (2 workloads wait)
