@@ -9,6 +9,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -21,6 +22,11 @@ var workloadKinds = map[string]names.WorkloadKind{
 	"deployment": names.Deployment, "deployments": names.Deployment, "deploy": names.Deployment,
 	"statefulset": names.StatefulSet, "statefulsets": names.StatefulSet, "sts": names.StatefulSet,
 	"daemonset": names.DaemonSet, "daemonsets": names.DaemonSet, "ds": names.DaemonSet,
+}
+
+var runKinds = map[string]facts.RunKind{
+	"cronjob": facts.CronJob, "cronjobs": facts.CronJob, "cj": facts.CronJob,
+	"job": facts.Job, "jobs": facts.Job,
 }
 
 // parseWorkload reads the name of a workload from arguments of the form TYPE/NAME or TYPE NAME.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,10 +24,15 @@ its containers see, what the controller has recorded, and what holds a restart b
 
 The leader of the controller is asked what it decides and what its gate admits, if it serves its status
 page and you may forward ports to its pod. Without it, the command shows what the cluster shows, with your
-own permissions, and says what only the leader knows. Of a Secret it reads no data.`
+own permissions, and says what only the leader knows. Of a Secret it reads no data.
+
+Of a CronJob or a Job, it says that no restart is needed, and lists what it reads.`
 
 const explainExamples = `  # Why did web restart, or why not?
   kubectl restarts explain deployment/web
+
+  # What does a CronJob read, and need it restart?
+  kubectl restarts explain cronjob/backup
 
   # In another namespace, for a program
   kubectl restarts explain -n shop sts/db -o json`
@@ -54,6 +60,11 @@ func newExplain(s *session) *cobra.Command {
 }
 
 func (s *session) explain(ctx context.Context, arguments []string, output *outputFlags, flags *leaderFlags) error {
+	if kind, name, err := typeAndName(arguments); err == nil {
+		if run, isRun := runKinds[strings.TrimSuffix(strings.ToLower(kind), ".batch")]; isRun {
+			return s.explainRun(ctx, run, name, output)
+		}
+	}
 	ref, from, err := s.workloadToShow(arguments, output)
 	if err != nil {
 		return err
@@ -81,6 +92,30 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 		return err
 	}
 	report := explain.Explain(in)
+	if output.isStructured() {
+		return output.print(s.Out, report)
+	}
+	return report.Print(s.Out)
+}
+
+// explainRun says that a CronJob or a Job needs no restart, and what it reads.
+func (s *session) explainRun(ctx context.Context, kind facts.RunKind, name string, output *outputFlags) error {
+	if err := output.validate(); err != nil {
+		return err
+	}
+	namespace, _, err := s.namespace()
+	if err != nil {
+		return err
+	}
+	from, err := s.connect()
+	if err != nil {
+		return err
+	}
+	run, err := from.Run(ctx, kind, namespace, name)
+	if err != nil {
+		return err
+	}
+	report := explain.Run(&run)
 	if output.isStructured() {
 		return output.print(s.Out, report)
 	}

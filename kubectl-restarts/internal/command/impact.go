@@ -28,6 +28,8 @@ With -f, the files are compared with the cluster, and only keys that differ coun
 for the whole content of its config: keys that it lacks count as removed. Without -f, name a config;
 all its keys count as changed, or only those that --key names.
 
+CronJobs and Jobs that read a changed key are counted, if you may list them: they need no restart.
+
 Nothing is written. You need permission to list Deployments, StatefulSets and DaemonSets in the
 namespaces of the configs, and to get the configs. A Secret that you may not read counts as changed.
 
@@ -190,6 +192,14 @@ func (c *impactCommand) readWorkloads(ctx context.Context, in *impact.Input, ref
 			return explained(err, "without a list of all workloads, the result would be incomplete")
 		}
 		in.Workloads = append(in.Workloads, workloads...)
+		runs, err := c.cluster.Runs(ctx, namespace)
+		if err != nil {
+			return err
+		}
+		if runs != nil && in.Runs == nil {
+			in.Runs = []facts.Run{}
+		}
+		in.Runs = append(in.Runs, runs...)
 	}
 	c.doubt, err = c.cluster.Enable(ctx, in.Workloads)
 	if c.doubt != "" {

@@ -19,7 +19,7 @@ type ConfigRow struct {
 	Keys     string `json:"keys"`
 	ReadAs   string `json:"readAs"`
 	Optional bool   `json:"optional"`
-	Content  string `json:"content"`
+	Content  string `json:"content,omitempty"` // empty for a run
 }
 
 // configs returns a row for each config that the workload reads.

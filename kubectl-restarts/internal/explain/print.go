@@ -58,11 +58,8 @@ func (r *Report) Print(w io.Writer) error {
 	}
 	if len(r.Configs) > 0 {
 		fmt.Fprintln(w)
-		if err := printers.NewTablePrinter(printers.PrintOptions{}).PrintObj(r.table(), w); err != nil {
+		if err := printConfigs(w, configsTable(r.Configs, true), len(r.Configs)); err != nil {
 			return err
-		}
-		if more := len(r.Configs) - maxRows; more > 0 {
-			fmt.Fprintf(w, "and %s\n", text.Count(more, "further config"))
 		}
 	}
 	fmt.Fprintln(w)
@@ -104,16 +101,32 @@ func ago(timestamp string, now time.Time) string {
 // maxRows is how many configs are printed.
 const maxRows = 300
 
-// table shows what a pod template says, in which anything may be the name of a config or a key.
-func (r *Report) table() *metav1.Table {
+// printConfigs prints a table of so many configs.
+func printConfigs(w io.Writer, table *metav1.Table, total int) error {
+	if err := printers.NewTablePrinter(printers.PrintOptions{}).PrintObj(table, w); err != nil {
+		return err
+	}
+	if more := total - maxRows; more > 0 {
+		fmt.Fprintf(w, "and %s\n", text.Count(more, "further config"))
+	}
+	return nil
+}
+
+// configsTable shows what a pod template says, in which anything may be the name of a config or a key.
+func configsTable(configs []ConfigRow, withContent bool) *metav1.Table {
 	table := &metav1.Table{}
-	for _, name := range []string{"Config", "Keys", "Read as", "Optional", "Content"} {
+	columns := []string{"Config", "Keys", "Read as", "Optional", "Content"}
+	if !withContent {
+		columns = columns[:4]
+	}
+	for _, name := range columns {
 		table.ColumnDefinitions = append(table.ColumnDefinitions, metav1.TableColumnDefinition{Name: name, Type: "string"})
 	}
-	for i := range r.Configs[:min(len(r.Configs), maxRows)] {
-		c := &r.Configs[i]
+	for i := range configs[:min(len(configs), maxRows)] {
+		c := &configs[i]
 		optional := map[bool]string{true: "yes", false: "no"}[c.Optional]
-		table.Rows = append(table.Rows, metav1.TableRow{Cells: []any{text.Cell(c.Config), text.Cell(c.Keys), c.ReadAs, optional, c.Content}})
+		cells := []any{text.Cell(c.Config), text.Cell(c.Keys), c.ReadAs, optional, c.Content}
+		table.Rows = append(table.Rows, metav1.TableRow{Cells: cells[:len(columns)]})
 	}
 	return table
 }

@@ -24,6 +24,8 @@ import (
 type Input struct {
 	Changes   []Change
 	Workloads []facts.Workload
+	// Runs are the CronJobs and Jobs, nil if the caller may not list them.
+	Runs []facts.Run
 	// Hold is why all restarts are held; empty if they are not, or if that is not known.
 	Hold string
 	Now  time.Time
@@ -79,6 +81,17 @@ type Result struct {
 	Rows []Row
 	// Order describes in which order the workloads restart, in sentences.
 	Order []string
+	// Runs are the CronJobs and Jobs that see a changed key, nil if the caller may not list them.
+	Runs []Run
+	// isOne means that one config changes.
+	isOne bool
+}
+
+// Run is a CronJob or a Job that sees a changed key. It needs no restart.
+type Run struct {
+	Namespace string        `json:"namespace"`
+	Kind      facts.RunKind `json:"kind"`
+	Name      string        `json:"name"`
 }
 
 // Compute returns the impact of the changes: a row for each workload that sees a changed key, in
@@ -95,7 +108,25 @@ func Compute(in *Input) Result {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Wave, b.Wave), strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Name, b.Name))
 	})
 	result.Order = known.order(result.Rows)
+	result.Runs, result.isOne = in.runs(), len(in.Changes) == 1
 	return result
+}
+
+// runs returns the CronJobs and Jobs that see a changed key.
+func (in *Input) runs() []Run {
+	if in.Runs == nil {
+		return nil
+	}
+	runs := []Run{}
+	for i := range in.Runs {
+		run := &in.Runs[i]
+		if slices.ContainsFunc(in.Changes, func(c Change) bool {
+			return run.Reads(c.Ref, c.Before, c.After) || c.KeysUnknown && run.Refers(c.Ref)
+		}) {
+			runs = append(runs, Run{run.Namespace, run.Kind, run.Name})
+		}
+	}
+	return runs
 }
 
 // Count returns how many workloads and pods would restart, now or later.

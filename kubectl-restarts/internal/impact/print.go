@@ -8,15 +8,18 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/printers"
 
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // Report is what a program reads.
 type Report struct {
-	Workloads []Row    `json:"workloads"`
-	Order     []string `json:"order"`
-	Summary   Summary  `json:"summary"`
-	Notes     []string `json:"notes"`
+	Workloads []Row `json:"workloads"`
+	// Runs are CronJobs and Jobs that need no restart, missing if the caller may not list them.
+	Runs    []Run    `json:"runs,omitzero"`
+	Order   []string `json:"order"`
+	Summary Summary  `json:"summary"`
+	Notes   []string `json:"notes"`
 }
 
 // Summary counts.
@@ -31,7 +34,7 @@ type Summary struct {
 
 // Report returns the result for a program. Lists are never null.
 func (r *Result) Report(notes []string) Report {
-	report := Report{Workloads: r.Rows, Order: r.Order, Notes: notes}
+	report := Report{Workloads: r.Rows, Runs: r.Runs, Order: r.Order, Notes: notes}
 	report.Summary.Workloads, report.Summary.Pods = r.Count()
 	report.Summary.Held, report.Summary.Waiting, report.Summary.Maybe = r.With(Held), r.With(Waits), r.With(Maybe)
 	report.Summary.Text = r.Summary()
@@ -47,8 +50,38 @@ func (r *Result) Report(notes []string) Report {
 	return report
 }
 
-// Summary says in one line how much would restart.
-func (r *Result) Summary() string {
+// Summary says in one line how much would restart, and what needs no restart.
+func (r *Result) Summary() string { return text.Join(" ", r.restarts(), r.needless()) }
+
+// needless says which CronJobs and Jobs need no restart, empty if none is known.
+func (r *Result) needless() string {
+	var kinds []string
+	for _, kind := range []facts.RunKind{facts.CronJob, facts.Job} {
+		count := 0
+		for i := range r.Runs {
+			if r.Runs[i].Kind == kind {
+				count++
+			}
+		}
+		if count > 0 {
+			kinds = append(kinds, text.Count(count, string(kind)))
+		}
+	}
+	if len(kinds) == 0 {
+		return ""
+	}
+	read, need, what := "read", "need", "what changes"
+	if len(r.Runs) == 1 {
+		read, need = "reads", "needs"
+	}
+	if r.isOne {
+		what = "it"
+	}
+	return fmt.Sprintf("%s %s %s, and %s no restart: each run reads it anew.", strings.Join(kinds, " and "), read, what, need)
+}
+
+// restarts says how much would restart.
+func (r *Result) restarts() string {
 	workloads, pods := r.Count()
 	maybe := r.With(Maybe)
 	var summary strings.Builder
