@@ -159,7 +159,7 @@ func TestWrongArgumentsSayWhatToDo(t *testing.T) {
 		"expected TYPE/NAME":                   {"impact", "settings"},
 		"is not json, yaml or wide":            {"impact", "cm/settings", "-o", "name"},
 		"does not exist":                       {"impact", "-f", "missing.yaml"},
-		"is not a type of workload":            {"explain", "cm/settings"},
+		"is not a type of workload":            {"history", "cm/settings"},
 		"is not json or yaml":                  {"explain", "deploy/web", "-o", "wide"},
 		"give a reason":                        {"hold", "deploy/web", " "},
 		"neither a type of workload nor":       {"hold", "pod/web", "reason"},
@@ -331,9 +331,10 @@ func TestTheShellCompletesTypesAndNames(t *testing.T) {
 	s.objects["/api/v1/namespaces/shop/configmaps"] = `{"kind":"PartialObjectMetadataList","apiVersion":"meta.k8s.io/v1","items":[{"metadata":{"name":"settings"}}]}`
 	s.objects["/apis/argoproj.io/v1alpha1/namespaces/shop/rollouts"] = `{"kind":"RolloutList","apiVersion":"argoproj.io/v1alpha1","items":[{"metadata":{"name":"web"}}]}`
 	for want, arguments := range map[string][]string{
-		"configmap/\nsecret/\n:":                   {"impact", ""},
-		"configmap/settings\n:":                    {"impact", "configmap/"},
-		"deployment/\nstatefulset/\ndaemonset/\n:": {"explain", ""},
+		"configmap/\nsecret/\n:":                                        {"impact", ""},
+		"configmap/settings\n:":                                         {"impact", "configmap/"},
+		"deployment/\nstatefulset/\ndaemonset/\n:":                      {"history", ""},
+		"deployment/\nstatefulset/\ndaemonset/\nconfigmap/\nsecret/\n:": {"explain", ""},
 		":4\n":                {"hold", "--all-workloads", ""},
 		"json\nyaml\nwide\n:": {"impact", "-o", ""},
 		"explain\tExplain why a workload restarted":                                            {"exp"},

@@ -26,10 +26,14 @@ The leader of the controller is asked what it decides and what its gate admits, 
 page and you may forward ports to its pod. Without it, the command shows what the cluster shows, with your
 own permissions, and says what only the leader knows. Of a Secret it reads no data.
 
-Of a CronJob or a Job, it says that no restart is needed, and lists what it reads.`
+Of a ConfigMap or a Secret, it shows who reads it and which keys, when it was last edited and by whom, and what
+each reader waits for. Of a CronJob or a Job, it says that no restart is needed, and lists what it reads.`
 
 const explainExamples = `  # Why did web restart, or why not?
   kubectl restarts explain deployment/web
+
+  # Who reads web-config, and what do they wait for?
+  kubectl restarts explain configmap/web-config
 
   # What does a CronJob read, and need it restart?
   kubectl restarts explain cronjob/backup
@@ -45,14 +49,14 @@ func newExplain(s *session) *cobra.Command {
 	var flags leaderFlags
 	command := &cobra.Command{
 		Use:     "explain TYPE/NAME",
-		Short:   "Explain why a workload restarted, or why it did not",
+		Short:   "Explain why a workload restarted, or why it did not, or who reads a config",
 		Long:    explainHelp,
 		Example: explainExamples,
 		Args:    cobra.RangeArgs(1, 2),
 		RunE: func(command *cobra.Command, arguments []string) error {
 			return s.explain(command.Context(), arguments, &output, &flags)
 		},
-		ValidArgsFunction: s.completeWorkloads,
+		ValidArgsFunction: s.completeObjects,
 	}
 	output.addStructured(command)
 	flags.add(command)
@@ -63,6 +67,9 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 	if kind, name, err := typeAndName(arguments); err == nil {
 		if run, isRun := runKinds[strings.TrimSuffix(strings.ToLower(kind), ".batch")]; isRun {
 			return s.explainRun(ctx, run, name, output)
+		}
+		if config, isConfig := configKinds[strings.ToLower(kind)]; isConfig {
+			return s.explainConfig(ctx, config, name, output, flags)
 		}
 	}
 	ref, from, err := s.workloadToShow(arguments, output)

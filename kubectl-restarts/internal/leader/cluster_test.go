@@ -113,6 +113,15 @@ func TestARealAPIServerForwardsForThoseWhoMay(t *testing.T) {
 		if state, err := as(user, 10255); err != nil || state != "held" {
 			t.Errorf("%s: %q, %v", user, state, err)
 		}
+		own := rest.CopyConfig(config)
+		own.Impersonate.UserName = user
+		pages := leader.NewPages(own, leader.Place{Namespace: "ctl", Lease: "election", Port: 10255})
+		for range 3 {
+			if said, err := get(t, pages, "/workload/deployment/shop/web/status.json"); err != nil || !strings.Contains(said, `"held"`) {
+				t.Errorf("%s sees the page: %s, %v", user, said, err)
+			}
+		}
+		pages.Close()
 	}
 	for want, test := range map[string]struct {
 		user string
