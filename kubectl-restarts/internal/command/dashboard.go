@@ -40,8 +40,9 @@ const dashboardExamples = `  # Open the page
 
 type dashboardCommand struct {
 	*session
-	statusPort, port uint16
-	noBrowser        bool
+	place     leaderFlags
+	port      uint16
+	noBrowser bool
 }
 
 func newDashboard(s *session) *cobra.Command {
@@ -57,7 +58,7 @@ func newDashboard(s *session) *cobra.Command {
 	flags := command.Flags()
 	flags.Uint16Var(&d.port, "port", 0, "Port of this machine, on 127.0.0.1; 0 takes a free one")
 	flags.BoolVar(&d.noBrowser, "no-browser", false, "Only print the address")
-	flags.Uint16Var(&d.statusPort, "status-port", defaultStatusPort, statusPortUsage)
+	d.place.add(command)
 	return command
 }
 
@@ -76,7 +77,10 @@ func (d *dashboardCommand) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	pages := leader.NewPages(config, leader.Place{Namespace: d.controllerNamespace, Lease: d.lease, Port: d.statusPort})
+	pages, err := leader.NewPages(config, d.placeOf(&d.place))
+	if err != nil {
+		return err
+	}
 	defer pages.Close()
 	if err := d.try(ctx, pages); err != nil || ctx.Err() != nil {
 		return err

@@ -17,14 +17,9 @@ type leaderFlags struct {
 	statusURL string
 }
 
-const (
-	defaultStatusPort = 10255
-	statusPortUsage   = "Port of the status page in the leader's pod (the controller's --status-address)"
-)
-
 func (f *leaderFlags) add(command *cobra.Command) {
 	flags := command.Flags()
-	flags.Uint16Var(&f.port, "status-port", defaultStatusPort, statusPortUsage)
+	flags.Uint16Var(&f.port, "status-port", 10255, "Port of the status page in the leader's pod (the controller's --status-address)")
 	flags.StringVar(&f.statusURL, "status-url", "", "URL of the status page, if the leader runs outside of the cluster; otherwise it is reached as by kubectl port-forward")
 }
 
@@ -40,7 +35,11 @@ func (s *session) leader(flags *leaderFlags) (*leader.Leader, error) {
 	if err != nil {
 		return nil, err
 	}
-	return leader.New(config, leader.Place{Namespace: s.controllerNamespace, Lease: s.lease, Port: flags.port, URL: flags.statusURL}), nil
+	return leader.New(config, s.placeOf(flags)), nil
+}
+
+func (s *session) placeOf(flags *leaderFlags) leader.Place {
+	return leader.Place{Namespace: s.controllerNamespace, Lease: s.lease, Port: flags.port, URL: flags.statusURL}
 }
 
 // nobodyLeads says that nobody leads, so that nothing restarts, whatever a command promises. It is empty if somebody leads, or

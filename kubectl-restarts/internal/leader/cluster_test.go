@@ -115,13 +115,12 @@ func TestARealAPIServerForwardsForThoseWhoMay(t *testing.T) {
 		}
 		own := rest.CopyConfig(config)
 		own.Impersonate.UserName = user
-		pages := leader.NewPages(own, leader.Place{Namespace: "ctl", Lease: "election", Port: 10255})
+		pages := newPages(t, own, leader.Place{Namespace: "ctl", Lease: "election", Port: 10255})
 		for range 3 {
 			if said, err := get(t, pages, "/workload/deployment/shop/web/status.json"); err != nil || !strings.Contains(said, `"held"`) {
 				t.Errorf("%s sees the page: %s, %v", user, said, err)
 			}
 		}
-		pages.Close()
 	}
 	for want, test := range map[string]struct {
 		user string

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 	"time"
@@ -15,12 +16,13 @@ import (
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
-// Pages sends requests to the status page of the leader's pod, each to the one that leads then. It implements
+// Pages sends requests to the status page of the leader, each to the one that leads then. It implements
 // [http.RoundTripper]. Requests share connections.
 type Pages struct {
 	config    *rest.Config
 	place     Place
 	transport *http.Transport
+	direct    *url.URL // of a leader that is no pod, nil if it is one
 
 	mu   sync.Mutex
 	last *sight // nil if nobody has looked
@@ -43,24 +45,24 @@ const (
 	idleLimit = 30 * time.Second
 )
 
-// NewPages returns the pages of the leader at a place, which is a pod. It does not modify the configuration.
-func NewPages(config *rest.Config, place Place) *Pages {
+// NewPages returns the pages of the leader at a place. It does not modify the configuration.
+func NewPages(config *rest.Config, place Place) (*Pages, error) {
 	p := &Pages{config: config, place: place}
-	p.transport = &http.Transport{
-		DialContext: p.dial, DisableCompression: true,
-		IdleConnTimeout: idleLimit, ResponseHeaderTimeout: timeLimit,
+	p.transport = &http.Transport{DisableCompression: true, IdleConnTimeout: idleLimit, ResponseHeaderTimeout: timeLimit}
+	if place.URL == "" {
+		p.transport.DialContext = p.dial
+		return p, nil
 	}
-	return p
+	page, err := newDirect(place.URL)
+	if err != nil {
+		return nil, err
+	}
+	p.direct, err = url.Parse(page.url)
+	return p, err
 }
 
 // Close closes the connections that no request uses.
 func (p *Pages) Close() { p.transport.CloseIdleConnections() }
-
-// Leader returns the name of the leader's pod, as it was at most a second ago.
-func (p *Pages) Leader(ctx context.Context) (string, error) {
-	seen := p.look(ctx)
-	return seen.pod, seen.err
-}
 
 func (p *Pages) look(ctx context.Context) *sight {
 	p.mu.Lock()
@@ -94,12 +96,15 @@ func (p *Pages) lookAgain() {
 // RoundTrip implements [http.RoundTripper]. Streams of events end when somebody else leads, so that their readers can begin others.
 // The error says what to do; see [Permanent].
 func (p *Pages) RoundTrip(r *http.Request) (*http.Response, error) {
-	pod, err := p.Leader(r.Context())
-	if err != nil {
-		return nil, err
+	if p.direct != nil {
+		return p.roundTripDirectly(r)
+	}
+	seen := p.look(r.Context())
+	if seen.err != nil {
+		return nil, seen.err
 	}
 	ctx, cancel := context.WithCancelCause(r.Context())
-	sent := r.Clone(ctx)
+	sent, pod := r.Clone(ctx), seen.pod
 	sent.URL.Scheme, sent.URL.Host, sent.Host = "http", net.JoinHostPort(pod, "80"), loopback(p.place.Port)
 	response, err := p.transport.RoundTrip(sent)
 	if err != nil {
@@ -110,6 +115,17 @@ func (p *Pages) RoundTrip(r *http.Request) (*http.Response, error) {
 	response.Body = &body{response.Body, ctx, cancel}
 	if strings.HasPrefix(response.Header.Get("Content-Type"), "text/event-stream") {
 		go p.follow(ctx, pod, cancel)
+	}
+	return response, nil
+}
+
+func (p *Pages) roundTripDirectly(r *http.Request) (*http.Response, error) {
+	sent := r.Clone(r.Context())
+	sent.URL = p.direct.JoinPath(r.URL.Path)
+	sent.Host = sent.URL.Host
+	response, err := p.transport.RoundTrip(sent)
+	if err != nil {
+		return nil, p.explained(r.Context(), err, p.place.URL)
 	}
 	return response, nil
 }

@@ -5,17 +5,29 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"k8s.io/client-go/rest"
+
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
 )
 
 func (s *apiServer) pages() *leader.Pages {
-	pages := leader.NewPages(s.config, leader.Place{Namespace: "ctl", Lease: "election", Port: 10255})
-	s.Cleanup(pages.Close)
+	s.Helper()
+	return newPages(s.T, s.config, leader.Place{Namespace: "ctl", Lease: "election", Port: 10255})
+}
+
+func newPages(t *testing.T, config *rest.Config, place leader.Place) *leader.Pages {
+	t.Helper()
+	pages, err := leader.NewPages(config, place)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pages.Close)
 	return pages
 }
 
@@ -124,5 +136,20 @@ func TestAPageThatIsSilentIsNotWaitedFor(t *testing.T) {
 	t.Cleanup(func() { close(finished) })
 	if _, err := get(t, s.pages(), "/"); err == nil || err.Error() != "pod leader-1 has not answered within 3s" {
 		t.Error(err)
+	}
+}
+
+func TestThePagesOfALeaderOutsideOfTheClusterHaveAURL(t *testing.T) {
+	page := httptest.NewServer(saying("leader"))
+	pages := newPages(t, nil, leader.Place{URL: page.URL + "/"})
+	if said, err := get(t, pages, "/"); err != nil || said != "200 leader at "+page.Listener.Addr().String() {
+		t.Errorf("%s, %v", said, err)
+	}
+	page.Close()
+	if said, err := get(t, pages, "/"); err == nil || !strings.HasPrefix(err.Error(), page.URL+"/ cannot be asked: ") {
+		t.Errorf("%s, %v", said, err)
+	}
+	if _, err := leader.NewPages(nil, leader.Place{URL: "nowhere"}); err == nil {
+		t.Error("any URL is taken")
 	}
 }
