@@ -202,9 +202,13 @@ func statusOf(all engines, candidate *election.Election, missing *permissions.Mi
 			}
 			return overview
 		},
-		Workload:  func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) },
-		Config:    func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) },
-		MistakeOn: restarts.Mistakes.OnWorkload,
+		Workload: func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) },
+		Config:   func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) },
+		List: func(what, namespace string, page int) *status.Listing {
+			return restarts.List(what, namespace, page, time.Now())
+		},
+		HasNamespace: restarts.Catalog.HasNamespace,
+		MistakeOn:    restarts.Mistakes.OnWorkload,
 	}
 }
 

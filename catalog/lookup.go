@@ -69,6 +69,62 @@ func (l *Lookup) HasWorkloads(namespace string) bool {
 	return slices.ContainsFunc(l.workloadKinds, func(kind names.WorkloadKind) bool { return l.workloads.Has(kind, namespace) })
 }
 
+// HasNamespace reports whether the catalog has workloads or configs of a namespace, also such as are gone.
+func (l *Lookup) HasNamespace(namespace string) bool {
+	if l.HasWorkloads(namespace) {
+		return true
+	}
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return slices.ContainsFunc(configKinds, func(kind names.ConfigKind) bool { return l.configs.Has(kind, namespace) })
+}
+
+var configKinds = []names.ConfigKind{names.ConfigMap, names.Secret}
+
+// Namespaces returns the namespaces of which the catalog has workloads or configs, and how many workloads they have. It looks at each
+// namespace.
+func (l *Lookup) Namespaces() map[string]int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	found := make(map[string]int)
+	for namespace := range l.configs.Sizes() {
+		found[namespace] += 0
+	}
+	for namespace, size := range l.workloads.Sizes() {
+		found[namespace] += size
+	}
+	return found
+}
+
+// WorkloadsIn returns the workloads of a namespace, in no particular order.
+func (l *Lookup) WorkloadsIn(namespace string) (refs []names.WorkloadRef) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	for _, kind := range l.workloadKinds {
+		all := l.workloads.Of(kind, namespace)
+		refs = slices.Grow(refs, len(all))
+		for _, w := range all {
+			refs = append(refs, w.Ref)
+		}
+	}
+	return refs
+}
+
+// ConfigsIn returns the ConfigMaps and Secrets of a namespace that exist, and how many workloads of the namespace read each.
+func (l *Lookup) ConfigsIn(namespace string) map[names.ConfigRef]int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	found := make(map[names.ConfigRef]int)
+	for _, kind := range configKinds {
+		for _, config := range l.configs.Of(kind, namespace) {
+			if !config.Deleted {
+				found[config.Ref] = l.references.Count(config.Ref)
+			}
+		}
+	}
+	return found
+}
+
 // HasConfig reports whether the catalog knows a config that is not gone.
 func (l *Lookup) HasConfig(ref names.ConfigRef) bool { return l.Config(ref) != nil }
 

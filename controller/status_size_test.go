@@ -57,10 +57,14 @@ func pageOf(c *Controller) http.Handler {
 		Overview: func(namespace string) *status.Overview { return c.Overview(namespace, time.Now()) },
 		Workload: func(name string) *status.Workload { return c.ExplainWorkload(name, time.Now()) },
 		Config:   func(name string) *status.Config { return c.ExplainConfig(name, time.Now()) },
+		List: func(what, namespace string, page int) *status.Listing {
+			return c.List(what, namespace, page, time.Now())
+		},
+		HasNamespace: c.Catalog.HasNamespace,
 	}, slog.New(slog.DiscardHandler))
 }
 
-var statusPaths = []string{"/", "/status.json", "/config/configmap/a/c", "/config/configmap/a/c/status.json", "/workload/deployment/a/web-00000"}
+var statusPaths = []string{"/", "/status.json", "/config/configmap/a/c", "/config/configmap/a/c/status.json", "/workload/deployment/a/web-00000", "/namespaces", "/namespace/a/workloads", "/namespace/a/workloads/2/status.json", "/namespace/a/configs"}
 
 // nowhere takes an answer, and counts its bytes.
 type nowhere struct {

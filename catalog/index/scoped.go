@@ -73,6 +73,17 @@ func (s *Scoped[K, V]) Of(kind K, namespace string) (all []V) {
 	return all
 }
 
+// Sizes iterates over the namespaces, and how many values of a kind each has. A namespace comes once for each kind.
+func (s *Scoped[K, V]) Sizes() iter.Seq2[string, int] {
+	return func(yield func(string, int) bool) {
+		for in, values := range s.values {
+			if !yield(in.namespace, len(values)) {
+				return
+			}
+		}
+	}
+}
+
 // All iterates over all values, in no particular order.
 func (s *Scoped[K, V]) All() iter.Seq[V] {
 	return func(yield func(V) bool) {

@@ -1,6 +1,7 @@
 package names
 
 import (
+	"cmp"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -30,6 +31,11 @@ type WorkloadRef struct {
 // String returns "kind/namespace/name" with the kind in lower case.
 func (r WorkloadRef) String() string {
 	return strings.ToLower(string(r.Kind)) + "/" + r.Namespace + "/" + r.Name
+}
+
+// CompareWorkloadRefs orders workloads by kind, namespace and name.
+func CompareWorkloadRefs(a, b WorkloadRef) int {
+	return cmp.Or(strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 }
 
 // ParseWorkloadRef is the inverse of [WorkloadRef.String]. It reports false for any other text.

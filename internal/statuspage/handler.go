@@ -14,6 +14,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 
 	"kubernetes-deployment-restart-controller/internal/brief"
@@ -34,6 +35,10 @@ type Source struct {
 	// not known.
 	Workload func(name string) *status.Workload
 	Config   func(name string) *status.Config
+	// List returns a page of all that is known of one sort, nil if there is none; see [status.Listing]. HasNamespace reports
+	// whether anything of a namespace is known.
+	List         func(what, namespace string, page int) *status.Listing
+	HasNamespace func(namespace string) bool
 	// MistakeOn returns what a person has got wrong on a workload, enabled or not, nil if nothing is known of it.
 	MistakeOn func(name string) *status.Mistake
 }
@@ -55,7 +60,11 @@ func New(source Source, log *slog.Logger) http.Handler {
 	h := &handler{source: source, log: log, answers: make(chan struct{}, maxAnswers)}
 	mux := http.NewServeMux()
 	h.add(mux, "/", h.overview)
-	h.add(mux, "/namespace/{namespace}", h.overview)
+	h.add(mux, "/namespace/{namespace}", h.overviewOfNamespace)
+	for path, what := range map[string]string{"/namespaces": status.ListNamespaces, "/namespace/{namespace}/workloads": status.ListWorkloads, "/namespace/{namespace}/configs": status.ListConfigs} {
+		h.add(mux, path, h.listing(what))
+		h.add(mux, path+"/{page}", h.listing(what))
+	}
 	h.add(mux, "/workload/{kind}/{namespace}/{name}", h.ofLeader(func(name string, known status.Knowledge) view {
 		if w := source.Workload(name); w != nil {
 			w.Knowledge = known
@@ -136,6 +145,40 @@ func refuse(w http.ResponseWriter, why, after string) {
 
 func (h *handler) overview(r *http.Request) view {
 	return view{http.StatusOK, "overview", h.overviewOf(r.PathValue("namespace"))}
+}
+
+// overviewOfNamespace is overview of a namespace. People are told if nothing is known of it, since they may have typed it; for programs,
+// nothing is under way there. A standby shows who leads.
+func (h *handler) overviewOfNamespace(r *http.Request) view {
+	namespace, isPage := r.PathValue("namespace"), strings.HasSuffix(r.URL.Path, "/"+r.PathValue("namespace"))
+	if isPage && h.source.Leads() && !h.source.HasNamespace(namespace) {
+		return notFound(status.Problem{Error: noSuchNamespace, Gaps: h.source.Knowledge(namespace).Gaps})
+	}
+	return h.overview(r)
+}
+
+const noSuchNamespace = "The controller knows no enabled workload, ConfigMap or Secret of this namespace. Either it does not exist, or it is not watched."
+
+// listing shows a page of all that is known of one sort.
+func (h *handler) listing(what string) look {
+	return func(r *http.Request) view {
+		if !h.source.Leads() {
+			return view{http.StatusServiceUnavailable, "overview", h.overviewOf("")}
+		}
+		namespace, page := r.PathValue("namespace"), 1
+		if number := r.PathValue("page"); number != "" {
+			page, _ = strconv.Atoi(number) // there is no page 0
+		}
+		known := h.source.Knowledge(namespace)
+		if l := h.source.List(what, namespace, page); l != nil {
+			l.Knowledge = known
+			return view{http.StatusOK, "listing", l}
+		}
+		if namespace != "" && !h.source.HasNamespace(namespace) {
+			return notFound(status.Problem{Error: noSuchNamespace, Gaps: known.Gaps})
+		}
+		return notFound(status.Problem{Error: "There is no such page of the list.", Gaps: known.Gaps})
+	}
 }
 
 func (h *handler) overviewOf(namespace string) *status.Overview {

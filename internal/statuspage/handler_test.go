@@ -43,6 +43,22 @@ func (c *cluster) source() statuspage.Source {
 			}
 			return &status.Config{Name: name, Exists: true, States: map[status.State]int{status.Settled: 3}}
 		},
+		List: func(what, namespace string, page int) *status.Listing {
+			if page < 1 || page > 2 {
+				return nil
+			}
+			l := &status.Listing{What: what, Namespace: namespace, Total: 201, Page: page, Pages: 2}
+			switch what {
+			case status.ListNamespaces:
+				l.Items = []status.Listed{{Name: "shop", Workloads: 3}}
+			case status.ListWorkloads:
+				l.Items = []status.Listed{{Name: "deployment/shop/web", State: status.Held}}
+			case status.ListConfigs:
+				l.Items = []status.Listed{{Name: "configmap/shop/settings", Workloads: 1}}
+			}
+			return l
+		},
+		HasNamespace: func(namespace string) bool { return namespace != "typo" },
 		MistakeOn: func(name string) *status.Mistake {
 			for _, m := range c.shown().Mistakes.Items {
 				if m.Object == name {
@@ -98,11 +114,23 @@ func TestEachPageHasItsDataAsJSONBesideIt(t *testing.T) {
 		contentType string
 		part        string
 	}{
-		"/":                                {http.StatusOK, "text/html; charset=utf-8", "7 enabled workloads"},
-		"/status.json":                     {http.StatusOK, "application/json", `"workloads":7`},
-		"/namespace/shop":                  {http.StatusOK, "text/html; charset=utf-8", "<h1>What is under way in shop</h1>"},
-		"/namespace/shop/status.json":      {http.StatusOK, "application/json", `"namespace":"shop"`},
-		"/workload/deployment/default/web": {http.StatusOK, "text/html; charset=utf-8", "<h1>deployment/default/web</h1>"},
+		"/":                                                        {http.StatusOK, "text/html; charset=utf-8", "7 enabled workloads"},
+		"/status.json":                                             {http.StatusOK, "application/json", `"workloads":7`},
+		"/namespace/shop":                                          {http.StatusOK, "text/html; charset=utf-8", "<h1>What is under way in shop</h1>"},
+		"/namespace/shop/status.json":                              {http.StatusOK, "application/json", `"namespace":"shop"`},
+		"/namespace/typo":                                          {http.StatusNotFound, "text/html; charset=utf-8", "knows no enabled workload, ConfigMap or Secret of this namespace"},
+		"/namespace/typo/status.json":                              {http.StatusOK, "application/json", `"namespace":"typo"`},
+		"/namespaces":                                              {http.StatusOK, "text/html; charset=utf-8", `<a href="/namespace/shop/workloads">3</a>`},
+		"/namespaces/2":                                            {http.StatusOK, "text/html; charset=utf-8", `<a href="/namespaces/1">1</a> <b>2</b>`},
+		"/namespaces/3":                                            {http.StatusNotFound, "text/html; charset=utf-8", "no such page"},
+		"/namespaces/x":                                            {http.StatusNotFound, "text/html; charset=utf-8", "no such page"},
+		"/namespaces/status.json":                                  {http.StatusOK, "application/json", `"what":"namespaces"`},
+		"/namespace/shop/workloads":                                {http.StatusOK, "text/html; charset=utf-8", `<a href="/workload/deployment/shop/web">deployment/shop/web</a></td><td data-label="State"><span class="state held">held</span>`},
+		"/namespace/shop/workloads/2":                              {http.StatusOK, "text/html; charset=utf-8", `<a href="/namespace/shop/workloads/1">1</a> <b>2</b>`},
+		"/namespace/typo/workloads/9":                              {http.StatusNotFound, "text/html; charset=utf-8", "of this namespace"},
+		"/namespace/shop/configs":                                  {http.StatusOK, "text/html; charset=utf-8", `<a href="/config/configmap/shop/settings">`},
+		"/namespace/shop/configs/2/status.json":                    {http.StatusOK, "application/json", `"page":2,"pages":2`},
+		"/workload/deployment/default/web":                         {http.StatusOK, "text/html; charset=utf-8", "<h1>deployment/default/web</h1>"},
 		"/workload/deployment/default/web/status.json":             {http.StatusOK, "application/json", `"workload":"deployment/default/web"`},
 		"/workload/deployment/default/other":                       {http.StatusNotFound, "text/html; charset=utf-8", "no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched."},
 		"/workload/deployment/default/other/status.json":           {http.StatusNotFound, "application/json", `"error":"`},

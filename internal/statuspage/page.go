@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ var functions = template.FuncMap{
 	"seconds": seconds,
 	"join":    func(names []string) string { return strings.Join(names, ", ") },
 	"tiles":   tilesOf, "isIdle": isIdle, "sections": sectionsOf, "plural": plural,
+	"listingTitle": listingTitle, "listingPath": listingPath, "pagesOf": pagesOf,
 	"fanOutBar": fanOutBar, "replicasBar": replicasBar, "readersGrid": readersGrid,
 }
 
@@ -54,6 +56,8 @@ func writePage(out io.Writer, path string, v view) error {
 		title, known = data.Workload, data.Knowledge
 	case *status.Config:
 		title, known = data.Name, data.Knowledge
+	case *status.Listing:
+		title, known = listingTitle(data), data.Knowledge
 	}
 	return templates.ExecuteTemplate(out, "page.html", page{
 		Title: title, Below: strings.TrimSuffix(path, "/"), Time: time.Now().UTC(), Part: v.template, Data: v.data, IsIncomplete: len(known.Gaps) > 0,
@@ -69,8 +73,38 @@ func withoutTime(data any) any {
 		return data.Timeless()
 	case *status.Config:
 		return data.Timeless()
+	case *status.Listing:
+		return data.Timeless()
 	}
 	return data
+}
+
+// listingTitle says what is listed.
+func listingTitle(l *status.Listing) string {
+	switch l.What {
+	case status.ListWorkloads:
+		return "Enabled workloads in " + l.Namespace
+	case status.ListConfigs:
+		return "ConfigMaps and Secrets in " + l.Namespace
+	}
+	return "Namespaces"
+}
+
+// listingPath returns the path of a page of a list.
+func listingPath(l *status.Listing, page int) string {
+	path := "/namespaces"
+	if l.Namespace != "" {
+		path = "/namespace/" + url.PathEscape(l.Namespace) + "/" + l.What
+	}
+	return fmt.Sprintf("%s/%d", path, page)
+}
+
+// pagesOf returns the numbers of all pages of a list.
+func pagesOf(l *status.Listing) (numbers []int) {
+	for page := range l.Pages {
+		numbers = append(numbers, page+1)
+	}
+	return numbers
 }
 
 // at shows a time of this day, or another one with its date; nothing if it is not known.

@@ -11,7 +11,14 @@ import (
 // busy is a cluster in which everything happens at once.
 func busy() content {
 	o := busyOverview()
-	return content{o, busyWorkload(o.Rolling.Items[0]), busyConfig(o)}
+	return content{o, busyWorkload(o.Rolling.Items[0]), busyConfig(o), busyListing()}
+}
+
+// busyListing has what either list may have, and more pages than a line has room for.
+func busyListing() *status.Listing {
+	return &status.Listing{What: status.ListWorkloads, Namespace: "shop", Total: 19_999, Page: 2, Pages: 100, Items: []status.Listed{
+		{Name: "deployment/shop/checkout", State: status.Rolling}, {Name: "deployment/shop/cart", State: status.Settled}, {Name: webConfig, State: status.Held, Workloads: 3},
+	}}
 }
 
 // list returns a list of these and further ones, which it does not have.

@@ -21,6 +21,7 @@ type content struct {
 	Overview *status.Overview
 	Workload *status.Workload
 	Config   *status.Config
+	Listing  *status.Listing
 }
 
 // server serves the pages of what a test chooses.
@@ -38,20 +39,23 @@ const (
 	overviewPath = "/"
 	workloadPath = "/workload/deployment/shop/checkout"
 	configPath   = "/config/configmap/shop/web-config"
+	listingPath  = "/namespace/shop/workloads"
 )
 
-var paths = []string{overviewPath, workloadPath, configPath}
+var paths = []string{overviewPath, workloadPath, listingPath, configPath}
 
 func serve(t *testing.T, c content) *server {
 	t.Helper()
 	s := &server{content: c}
 	page := statuspage.New(statuspage.Source{
-		Leads:     func() bool { return s.shown().Overview.Leads },
-		Knowledge: func(string) status.Knowledge { return s.shown().Overview.Knowledge },
-		Overview:  func(string) *status.Overview { return s.shown().Overview },
-		Workload:  func(string) *status.Workload { return s.shown().Workload },
-		Config:    func(string) *status.Config { return s.shown().Config },
-		MistakeOn: func(string) *status.Mistake { return nil },
+		Leads:        func() bool { return s.shown().Overview.Leads },
+		Knowledge:    func(string) status.Knowledge { return s.shown().Overview.Knowledge },
+		Overview:     func(string) *status.Overview { return s.shown().Overview },
+		Workload:     func(string) *status.Workload { return s.shown().Workload },
+		Config:       func(string) *status.Config { return s.shown().Config },
+		List:         func(string, string, int) *status.Listing { return s.shown().Listing },
+		HasNamespace: func(string) bool { return true },
+		MistakeOn:    func(string) *status.Mistake { return nil },
 	}, slog.New(slog.DiscardHandler))
 	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Accept") == "text/event-stream" {
@@ -90,6 +94,7 @@ func idle() content {
 		Overview: &status.Overview{Leads: true, Workloads: 214, Configs: 1032},
 		Workload: &status.Workload{Entry: status.Entry{Workload: "deployment/shop/checkout", State: status.Settled}, Decision: status.Decision{Outcome: "keep", Reason: "nothing has changed"}},
 		Config:   &status.Config{Name: "configmap/shop/web-config", Exists: true, KeyCount: 1, Keys: []string{"COLOR"}},
+		Listing:  &status.Listing{What: status.ListConfigs, Namespace: "shop", Page: 1, Pages: 1},
 	}
 }
 
@@ -120,7 +125,7 @@ func embellished(t *testing.T, c content, text string) content {
 }
 
 // fixed are the fields of which nobody has a say.
-var fixed = []string{"time", "since", "until", "due", "written", "state", "reason", "outcome"}
+var fixed = []string{"time", "since", "until", "due", "written", "state", "reason", "outcome", "what"}
 
 func embellish(key string, value any, text string) any {
 	switch value := value.(type) {
