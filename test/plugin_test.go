@@ -119,11 +119,16 @@ func TestThePluginNamesTheWorkloadsThatAnEditThenRestarts(t *testing.T) {
 // ConfigMaps.
 func (s *scene) restrict() string {
 	s.Helper()
-	meta, user := metav1.ObjectMeta{Name: "restricted"}, "reader-of-"+s.namespace
-	_, err := s.client.RbacV1().Roles(s.namespace).Create(s.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: []rbacv1.PolicyRule{
-		{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets", "daemonsets"}, Verbs: []string{"get", "list"}},
-		{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}},
-	}}, metav1.CreateOptions{})
+	return s.mayOnly("restricted",
+		rbacv1.PolicyRule{APIGroups: []string{"apps"}, Resources: []string{"deployments", "statefulsets", "daemonsets"}, Verbs: []string{"get", "list"}},
+		rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}})
+}
+
+// mayOnly returns the flag that makes the plugin act as a user who may do only that in the namespace, by a role of this name.
+func (s *scene) mayOnly(role string, rules ...rbacv1.PolicyRule) string {
+	s.Helper()
+	meta, user := metav1.ObjectMeta{Name: role}, role+"-in-"+s.namespace
+	_, err := s.client.RbacV1().Roles(s.namespace).Create(s.Context(), &rbacv1.Role{ObjectMeta: meta, Rules: rules}, metav1.CreateOptions{})
 	s.must(err)
 	_, err = s.client.RbacV1().RoleBindings(s.namespace).Create(s.Context(), &rbacv1.RoleBinding{
 		ObjectMeta: meta, RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "Role", Name: meta.Name},

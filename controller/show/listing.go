@@ -12,42 +12,39 @@ import (
 // List returns a page of the namespaces, or of the workloads or configs of a namespace, nil if there is no such page or if nothing is
 // known of the namespace. Its cost grows with how many there are, not with what else the controller knows.
 func (b *Board) List(what, namespace string, page int, now time.Time) *status.Listing {
+	if namespace != "" && !b.Catalog.HasNamespace(namespace) {
+		return nil
+	}
 	l := &status.Listing{Time: now.UTC(), What: what, Namespace: namespace, Page: page}
-	isKnown := false
 	switch what {
 	case status.ListNamespaces:
-		isKnown = true
 		enabled := b.Catalog.Namespaces()
-		l.Total = len(enabled)
-		found, pages := status.PageOf(slices.Sorted(maps.Keys(enabled)), page)
-		for _, name := range found {
-			l.Items = append(l.Items, status.Listed{Name: name, Workloads: enabled[name]})
-		}
-		l.Pages = pages
+		fill(l, slices.Sorted(maps.Keys(enabled)), func(name string) status.Listed { return status.Listed{Name: name, Workloads: enabled[name]} })
 	case status.ListWorkloads:
 		refs := b.Catalog.WorkloadsIn(namespace)
-		isKnown = len(refs) > 0 || b.Catalog.HasNamespace(namespace)
 		slices.SortFunc(refs, names.CompareWorkloadRefs)
-		l.Total = len(refs)
-		found, pages := status.PageOf(refs, page)
-		for _, ref := range found {
-			l.Items = append(l.Items, status.Listed{Name: ref.String(), State: b.stateOf(ref)})
-		}
-		l.Pages = pages
+		fill(l, refs, func(ref names.WorkloadRef) status.Listed {
+			return status.Listed{Name: ref.String(), State: b.stateOf(ref)}
+		})
 	case status.ListConfigs:
 		readers := b.Catalog.ConfigsIn(namespace)
-		isKnown = len(readers) > 0 || b.Catalog.HasNamespace(namespace)
-		l.Total = len(readers)
-		found, pages := status.PageOf(slices.SortedFunc(maps.Keys(readers), names.CompareConfigRefs), page)
-		for _, ref := range found {
-			l.Items = append(l.Items, status.Listed{Name: ref.String(), Workloads: readers[ref]})
-		}
-		l.Pages = pages
+		fill(l, slices.SortedFunc(maps.Keys(readers), names.CompareConfigRefs), func(ref names.ConfigRef) status.Listed {
+			return status.Listed{Name: ref.String(), Workloads: readers[ref]}
+		})
 	}
-	if !isKnown || page < 1 || page > l.Pages {
+	if page < 1 || page > l.Pages {
 		return nil
 	}
 	return l
+}
+
+// fill puts those of all that are on the page of a list into it.
+func fill[T any](l *status.Listing, all []T, listed func(T) status.Listed) {
+	found, pages := status.PageOf(all, l.Page)
+	l.Total, l.Pages = len(all), pages
+	for _, item := range found {
+		l.Items = append(l.Items, listed(item))
+	}
 }
 
 // stateOf returns the state of a workload as its page shows it.

@@ -145,7 +145,7 @@ func conditionOfContainer(status *corev1.ContainerStatus, suspects Suspects) (Co
 		return Broken, waiting.Reason
 	case status.RestartCount >= manyRestarts:
 		return Broken, "it restarts again and again"
-	case waiting != nil && slices.Contains(imageReasons, waiting.Reason):
+	case waiting != nil && IsAboutImage(waiting.Reason):
 		return Blocked, waiting.Reason
 	case status.Ready:
 		return Fine, ""
@@ -175,7 +175,10 @@ func hasStarted(status *corev1.ContainerStatus) bool {
 }
 
 // LacksImage reports whether an image cannot be pulled.
-func (s *Sight) LacksImage() bool { return slices.Contains(imageReasons, s.Reason) }
+func (s *Sight) LacksImage() bool { return IsAboutImage(s.Reason) }
+
+// IsAboutImage reports whether that is why a container waits: the kubelet cannot get its image.
+func IsAboutImage(reason string) bool { return slices.Contains(imageReasons, reason) }
 
 // LacksConfig reports whether a container cannot be made from its spec, mostly because of a config or key that does not exist.
 func (s *Sight) LacksConfig() bool { return s.Condition == Broken && s.Reason == configError }

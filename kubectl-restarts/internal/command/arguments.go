@@ -62,6 +62,18 @@ func (s *session) workloadToShow(arguments []string, output *outputFlags) (ref n
 	return ref, from, err
 }
 
+// toShow checks how to print an answer, and returns the namespace and the cluster that the flags name.
+func (s *session) toShow(output *outputFlags) (namespace string, from *cluster.Cluster, err error) {
+	if err := output.validate(); err != nil {
+		return "", nil, err
+	}
+	if namespace, _, err = s.namespace(); err != nil {
+		return "", nil, err
+	}
+	from, err = s.connect()
+	return namespace, from, err
+}
+
 // parseConfig reads the name of a config from arguments of the form TYPE/NAME or TYPE NAME.
 func parseConfig(arguments []string, namespace string) (names.ConfigRef, error) {
 	kind, name, err := typeAndName(arguments)

@@ -107,14 +107,7 @@ func (s *session) explain(ctx context.Context, arguments []string, output *outpu
 
 // explainRun says that a CronJob or a Job needs no restart, and what it reads.
 func (s *session) explainRun(ctx context.Context, kind facts.RunKind, name string, output *outputFlags) error {
-	if err := output.validate(); err != nil {
-		return err
-	}
-	namespace, _, err := s.namespace()
-	if err != nil {
-		return err
-	}
-	from, err := s.connect()
+	namespace, from, err := s.toShow(output)
 	if err != nil {
 		return err
 	}

@@ -17,14 +17,7 @@ import (
 
 // explainConfig shows who reads a config, when it was edited, and what its readers wait for.
 func (s *session) explainConfig(ctx context.Context, kind names.ConfigKind, name string, output *outputFlags, flags *leaderFlags) error {
-	if err := output.validate(); err != nil {
-		return err
-	}
-	namespace, _, err := s.namespace()
-	if err != nil {
-		return err
-	}
-	from, err := s.connect()
+	namespace, from, err := s.toShow(output)
 	if err != nil {
 		return err
 	}

@@ -67,8 +67,9 @@ func withEphemeral(pod *corev1.Pod) *corev1.Pod {
 	return &own
 }
 
-// unstarted are the reasons for which the kubelet says that a container waits that has not started.
-var unstarted = []string{"ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull", "ImageInspectError", "RegistryUnavailable", "CreateContainerConfigError", "CrashLoopBackOff"}
+// idle are the reasons beside those about images for which the kubelet says that a container waits that does not run: PodInitializing
+// says that init containers come first, which it reports of.
+var idle = []string{"CreateContainerConfigError", "CrashLoopBackOff", "PodInitializing"}
 
 // isUnreported reports whether a container may have started without a word of its node: for a moment after each start, and for long if
 // the node is cut off.
@@ -80,10 +81,8 @@ func isUnreported(pod *corev1.Pod) bool {
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
 			state := &statuses[i].State
-			said[statuses[i].Name] = state.Running != nil || state.Terminated != nil || state.Waiting != nil && slices.Contains(unstarted, state.Waiting.Reason)
-			if isInit := state.Waiting != nil && state.Waiting.Reason == "PodInitializing"; isInit {
-				said[statuses[i].Name] = true // the init containers come first, and are reported of
-			}
+			waits := state.Waiting != nil && (podsight.IsAboutImage(state.Waiting.Reason) || slices.Contains(idle, state.Waiting.Reason))
+			said[statuses[i].Name] = state.Running != nil || state.Terminated != nil || waits
 		}
 	}
 	return slices.ContainsFunc(containersOf(&pod.Spec), func(name string) bool { return !said[name] })
