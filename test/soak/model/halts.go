@@ -25,7 +25,7 @@ type Halt struct {
 // Holds reports whether the halt holds restarts.
 func (h *Halt) Holds() bool { return !h.Resumed && !h.Gone }
 
-// halt is a halt as it was seen first, and when it was seen last and held.
+// halt is a halt as it was seen first, but for who has failed, and when it was seen last and held.
 type halt struct {
 	Halt
 	until time.Time
@@ -101,10 +101,22 @@ func (m *Model) isHalted(h *halt, at time.Time) bool {
 	}
 	whole := Use{Config: h.Config, Keys: h.Keys, Optional: true}
 	edits := m.contentsUntil(&whole, at)
-	if len(edits) == 0 || !edits[len(edits)-1].End.Before(h.Since) {
+	if len(edits) == 0 || !edits[len(edits)-1].End.Before(m.lastContentOf(h)) {
 		return false
 	}
 	return !slices.ContainsFunc(h.Failed, func(ref WorkloadRef) bool { return m.mayRunAfterAll(ref, h.Since, at) })
+}
+
+// lastContentOf returns since when no edit can have ended a halt. One that was gone when it was seen first held nothing
+// if somebody edited the config between the restart that failed and the moment when that was known.
+func (m *Model) lastContentOf(h *halt) time.Time {
+	since := h.Since
+	for _, ref := range h.Failed {
+		if failed := m.history(ref).at(h.Since); h.Gone && failed != nil && failed.decidedAt().Before(since) {
+			since = failed.decidedAt().Add(-m.options.Stall) // it may not have known the edit
+		}
+	}
+	return since
 }
 
 // recovery is for how long at least all pods of a workload that has failed must run until that ends a halt, unless

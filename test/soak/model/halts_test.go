@@ -78,6 +78,30 @@ func TestNobodyRestartsForContentThatIsHalted(t *testing.T) {
 	}
 }
 
+// The app has failed with a content that somebody edits while it rolls.
+func TestAHaltThatWasGoneAtFirstHeldNobody(t *testing.T) {
+	for name, c := range map[string]struct {
+		isEdited bool
+		want     []string
+	}{
+		"if the config was edited since the restart that failed": {true, nil},
+		"but not without an edit":                                {false, []string{Halted}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlay(Options{Lag: 5 * time.Second}, usesAll)
+			p.live(2, time.Time{}, time.Time{})
+			p.edit(20, "a=2 b=1")
+			p.neighbor(22, 0)
+			if c.isEdited {
+				p.edit(23, "a=2 b=2")
+			}
+			p.remember(26)
+			p.restart(40, "second")
+			p.requireRules(t, c.want...)
+		})
+	}
+}
+
 // recover shows that all pods of a workload run, after a restart.
 func (p *play) recover(s Sight, seconds, restarted float64) {
 	p.version++
