@@ -60,17 +60,18 @@ func (f *first) count(config names.ConfigRef, namespace string) int {
 	return 0
 }
 
-// decided notes that it is known whether a restart of a workload is due, and returns the configs for which
-// nobody is expected any more.
-func (f *first) decided(ref names.WorkloadRef) (over []names.ConfigRef) {
-	for config := range f.by[ref] {
-		if delete(f.of[config].workloads, ref); len(f.of[config].workloads) == 0 {
-			delete(f.of, config)
-			over = append(over, config)
-		}
+// decided notes that it is known whether a restart of a workload is due for a config, and reports whether nobody is
+// expected for it any more.
+func (f *first) decided(ref names.WorkloadRef, config names.ConfigRef) (isOver bool) {
+	if delete(f.by[ref], config); len(f.by[ref]) == 0 {
+		delete(f.by, ref)
 	}
-	delete(f.by, ref)
-	return over
+	e := f.of[config]
+	if delete(e.workloads, ref); len(e.workloads) > 0 {
+		return false
+	}
+	delete(f.of, config)
+	return true
 }
 
 // late expects nobody any more for the configs whose time is up, and returns these configs.
@@ -92,8 +93,15 @@ func (f *first) late(now time.Time) (over []names.ConfigRef) {
 
 // passBy lets the others go if no restart of a workload is due that should have gone first.
 func (l *Ledger) passBy(ref names.WorkloadRef) {
-	for _, config := range l.first.decided(ref) {
-		l.callFanOuts(config)
+	l.passByFor(ref, func(names.ConfigRef) bool { return true })
+}
+
+// passByFor does that for some of the configs. An edit may have come since the others were looked at.
+func (l *Ledger) passByFor(ref names.WorkloadRef, isDecided func(names.ConfigRef) bool) {
+	for config := range l.first.by[ref] {
+		if isDecided(config) && l.first.decided(ref, config) {
+			l.callFanOuts(config)
+		}
 	}
 }
 

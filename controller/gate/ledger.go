@@ -65,6 +65,11 @@ type Cause struct {
 	IsGradual, IsUrgent bool
 }
 
+// isFor reports whether the restart delivers a config.
+func (r *Request) isFor(config names.ConfigRef) bool {
+	return slices.ContainsFunc(r.Causes, func(c Cause) bool { return c.Config == config })
+}
+
 // Ledger knows all restarts that are due or under way. Its methods must not be called by several
 // goroutines at once.
 type Ledger struct {
@@ -138,9 +143,9 @@ func (l *Ledger) Ask(r *Request, now time.Time) Answer {
 			}
 		}
 	})
-	if !answer.MayBegin() { // otherwise nobody may go before it, even if its patch meets a conflict
-		l.passBy(r.Workload)
-	}
+	l.passByFor(r.Workload, func(config names.ConfigRef) bool { // nobody may go before it, even if its patch meets a conflict
+		return !answer.MayBegin() || !r.isFor(config)
+	})
 	return answer
 }
 
@@ -218,7 +223,7 @@ func (l *Ledger) shared(fanOuts []*fanOut) *[]*fanOut {
 func (l *Ledger) Begin(r *Request, now time.Time) {
 	m := l.members.Of(r.Workload)
 	if wasAdmitted := m != nil && m.next != nil && m.next.phase == admitted; wasAdmitted {
-		defer l.passBy(r.Workload)
+		defer l.passByFor(r.Workload, r.isFor)
 	}
 	l.change(r.Workload, func(m *Member) {
 		m.leave()

@@ -792,6 +792,20 @@ func TestTheOthersWaitUntilItIsKnownWhetherTheBrokenWorkloadRestarts(t *testing.
 	b.wakes("other")
 }
 
+// It was edited after the restart was admitted, so the restart says nothing about it: the workload is looked at again.
+func TestTheOthersWaitForABrokenWorkloadThatBeginsForAnotherConfig(t *testing.T) {
+	b := newBook(t, gradual(10))
+	broken, other := due("broken"), due("other")
+	broken.Causes = []Cause{causeOf("d", 1)}
+	b.expect("", broken)
+	b.GoFirst(config("c"), []names.WorkloadRef{broken.Workload}, start.Add(time.Minute))
+	b.Begin(broken, b.now)
+	b.expect(SlowStart, other)
+	b.Settle(broken.Workload)
+	b.wakes("other")
+	b.restart(other)
+}
+
 func TestNobodyWaitsForABrokenWorkloadThatDoesNotRestart(t *testing.T) {
 	for name, leave := range map[string]func(*book, *Request){
 		"it is up to date":    func(b *book, r *Request) { b.Settle(r.Workload) },
