@@ -205,6 +205,12 @@ func TestWhatWaveHasLeftBehindIsReportedAndNothingElseIs(t *testing.T) {
 		})
 	}
 	kept := run("kept", "wave.pusher.com/finalizer", "")
+	forgotten := configMap("forgotten")
+	s.make(forgotten, set("used", "v1"))
+	for _, owned := range []config{settings, forgotten} { // as wave makes it
+		s.kubectl("patch", "configmap", owned.name, "--type=merge", "--patch",
+			fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"kept","uid":"%s","blockOwnerDeletion":true}]}}`, s.kubectl("get", "deployment", kept.name, "-o", "jsonpath={.metadata.uid}")))
+	}
 	pending := run("pending", "example.com/finalizer", "wave.pusher.com/invalid")
 	own := run("own", "example.com/finalizer", "")
 	s.awaitRollout(own)
@@ -227,8 +233,11 @@ func TestWhatWaveHasLeftBehindIsReportedAndNothingElseIs(t *testing.T) {
 	// The remedies that the Events name.
 	s.patch(pending, `{"spec":{"template":{"spec":{"schedulerName":null}}}}`)
 	s.awaitRollout(pending)
+	s.kubectl("patch", "configmap", settings.name, "--type=merge", "--patch", `{"metadata":{"ownerReferences":null}}`)
 	s.patch(kept, `{"metadata":{"finalizers":null}}`)
 	s.kubectl("delete", "deployment", kept.name, "--timeout=3m")
+	s.kubectl("wait", "configmap/"+forgotten.name, "--for=delete", "--timeout=3m")
+	s.kubectl("get", "configmap", settings.name)
 }
 
 // Only with --workload, as any other kind.

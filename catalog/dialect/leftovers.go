@@ -41,7 +41,8 @@ var leftovers = []leftover{
 	},
 	{
 		optin.Wave, func(p *workload.Parts) bool { return slices.Contains(p.Meta.Finalizers, waveFinalizer) }, true,
-		"the workload has the finalizer " + waveFinalizer + ", so it cannot be deleted unless wave runs. Without wave, remove it from metadata.finalizers",
+		"the workload has the finalizer " + waveFinalizer + ", so it cannot be deleted unless wave runs. Without wave, first remove the workload from metadata.ownerReferences of " +
+			"the ConfigMaps and Secrets that it reads, or deleting it deletes them; then remove the finalizer from metadata.finalizers",
 	},
 	{
 		optin.Wave, func(p *workload.Parts) bool {
