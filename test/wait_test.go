@@ -86,11 +86,7 @@ func TestAWaitEndsWhenThePodsAreGoneThatHaveReadAnEarlierContent(t *testing.T) {
 	end := s.startWait(leader)
 	s.awaitRestart(web, before)
 	s.wait(3, []string{"Not delivered within 1s: 2 of 4 pods may have read", "deployment/web, 2 pods left: they terminate"}, leader, "--timeout=1s")
-	select {
-	case e := <-end:
-		t.Fatalf("it has ended although pods are left:\n%s", e.output)
-	default:
-	}
+	s.requireRunning(end)
 	s.takeFinalizers(web)
 	s.awaitWait(end, 0, func() {})
 	pods, err := s.client.CoreV1().Pods(s.namespace).List(t.Context(), metav1.ListOptions{LabelSelector: "app=" + web.name})
@@ -112,7 +108,7 @@ func TestAWaitEndsWhereNobodyRestartsAPod(t *testing.T) {
 	s := newScene(t)
 	s.make(credentials, set("swordfish-key", "swordfish-1"))
 	web := s.run("web", podOf(envFrom(credentials)))
-	batch := s.run("batch", podOf(envFrom(credentials)), func(d *appsv1.Deployment) { d.Annotations = nil })
+	batch := s.run("batch", podOf(envFrom(credentials)), notEnabled)
 	before := s.started(web)
 	s.awaitRollout(batch)
 	s.letTimePass()
@@ -121,8 +117,7 @@ func TestAWaitEndsWhereNobodyRestartsAPod(t *testing.T) {
 	s.wait(2, []string{"deployment/batch, 1 pod left: not enabled: ", "Try: kubectl rollout restart -n " + s.namespace + " deployment/batch\n"})
 	s.awaitRestart(web, before)
 	s.wait(0, []string{"Delivered: 1 pod reads it, and no pod that the controller restarts has read"}, "--enabled-only")
-	s.patch(batch, `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`)
-	s.awaitRollout(batch)
+	s.restartByHand(batch)
 	s.wait(0, []string{"Delivered: 2 pods read it"})
 
 	s.annotate(web, holdAnnotation, "migration")
@@ -138,4 +133,83 @@ func TestAWaitEndsWhereNobodyRestartsAPod(t *testing.T) {
 	if !strings.Contains(output, ", during the wait: what it waited for is not there any more. With --latest, it waits for what is\n") {
 		t.Errorf("an edit during the wait ends it without saying so:\n%s", output)
 	}
+}
+
+// notEnabled makes a Deployment one that only people restart.
+func notEnabled(d *appsv1.Deployment) { d.Annotations = nil }
+
+// restartByHand does what kubectl rollout restart does.
+func (s *scene) restartByHand(w workload) {
+	s.Helper()
+	s.patch(w, `{"spec":{"template":{"metadata":{"annotations":{"kubectl.kubernetes.io/restartedAt":"now"}}}}}`)
+	s.awaitRollout(w)
+}
+
+// requireRunning ends the test if a wait has ended.
+func (s *scene) requireRunning(end <-chan ended) {
+	s.Helper()
+	select {
+	case e := <-end:
+		s.Fatalf("it has ended although pods are left:\n%s", e.output)
+	default:
+	}
+}
+
+// The API server dates the write that brings a content back, and pods may have started with another one meanwhile.
+func TestAContentThatCameAndWentIsSeenByItsDate(t *testing.T) {
+	s := newScene(t)
+	s.make(credentials, set("swordfish-key", "swordfish-1"))
+	early := s.run("early", podOf(envFrom(credentials)), notEnabled)
+	s.awaitRollout(early)
+	s.letTimePass()
+	s.wait(0, []string{"Delivered: 1 pod reads it"})
+
+	s.edit(credentials, set("swordfish-key", "swordfish-2"))
+	s.letTimePass()
+	late := s.run("late", podOf(envFrom(credentials)), notEnabled)
+	s.awaitRollout(late)
+	s.letTimePass()
+	s.edit(credentials, set("swordfish-key", "swordfish-1"))
+	s.letTimePass()
+	s.restartByHand(early)
+	s.wait(2, []string{"Not delivered: 1 of 2 pods may have read", "  deployment/late, 1 pod left: not enabled: "})
+	s.restartByHand(late)
+	s.wait(0, []string{"Delivered: 2 pods read it"})
+}
+
+func TestAWaitOutlastsATakeoverAndCountsAWorkloadThatIsMadeMeanwhile(t *testing.T) {
+	s := newSceneApart(t)
+	leader, standby := s.startReplicas(longLease, "--status-address=127.0.0.1:0")
+	s.make(credentials, set("swordfish-key", "swordfish-1"))
+	web := s.run("web", podOf(envFrom(credentials)))
+	before := s.started(web)
+	s.letTimePass()
+	s.must(leader.Kill())
+	s.edit(credentials, set("swordfish-key", "swordfish-2"))
+	s.letTimePass()
+	end := s.startWait("--status-url=http://" + standby.StatusAddress())
+	late := s.run("late", podOf(envFrom(credentials)), notEnabled)
+	s.awaitRollout(late)
+	s.wait(3, []string{"1 of 2 pods may have read", "deployment/web, 1 pod left: "}, "--timeout=3s", "--status-url=http://"+standby.StatusAddress())
+	s.requireRunning(end)
+
+	s.controller = standby
+	s.expireLease()
+	output := s.awaitWait(end, 0, func() {})
+	if s.awaitRestart(web, before); !strings.Contains(output, "Delivered: 2 pods read it") {
+		t.Errorf("it ends with\n%s", output)
+	}
+}
+
+func TestAWaitEndsAtAHalt(t *testing.T) {
+	s := newSceneApart(t)
+	_, broken, heal := s.runHalted(3)
+	wait := []string{"wait", settings.kind + "/" + settings.name, "--interval=1s", "--leader=false"}
+	stdout, _ := s.plugin(2, wait...)
+	if !strings.Contains(stdout, "  deployment/"+broken.name+", 1 pod left: failed: ") || strings.Count(stdout, ", 1 pod left: held: configmap/settings is halted. Try: ") != 2 {
+		t.Errorf("it ends with\n%s", stdout)
+	}
+	heal()
+	s.edit(settings, set("used", "good"))
+	s.plugin(0, wait...)
 }

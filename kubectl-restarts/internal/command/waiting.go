@@ -97,8 +97,8 @@ func (w *waiting) step(ctx context.Context, found *receipt.Receipt) (isOver bool
 	return false, nil
 }
 
-// readContents reads the configs. What they had at first stays as long as it is the same, with its date: a write that changes only
-// annotations makes the date later.
+// readContents reads the configs. If one was written during the wait, although it has the same content, its date is later: another
+// content may have come and gone between two looks. A write that changes only annotations looks the same.
 func (w *waiting) readContents(ctx context.Context) error {
 	isFirst := w.contents == nil
 	for i, ref := range w.refs {
@@ -116,6 +116,11 @@ func (w *waiting) readContents(ctx context.Context) error {
 			w.contents = append(w.contents, read)
 			w.say(edited(&read))
 		case w.contents[i].IsSame(&read):
+			before, _ := w.contents[i].Edited()
+			if at, _ := read.Edited(); !at.Equal(before) {
+				w.say(edited(&read) + ", during the wait, with the same content: pods that started before may have read another one that came and went")
+			}
+			w.contents[i] = read
 		case w.latest:
 			w.contents[i] = read
 			w.say(edited(&read) + ", during the wait, which goes on with this content")
