@@ -6,6 +6,7 @@ import (
 
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"kubernetes-deployment-restart-controller/internal/custom"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
@@ -25,6 +26,8 @@ type session struct {
 	workloads list
 	// named is a further kind that an argument names.
 	named []custom.Kind
+	// pace limits the requests of a command that asks again and again, nil if it asks once.
+	pace flowcontrol.RateLimiter
 }
 
 // connect returns the cluster that the flags name.
@@ -33,6 +36,7 @@ func (s *session) connect() (*cluster.Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
+	config.RateLimiter = s.pace
 	kinds, err := s.kinds()
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/util/flowcontrol"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
@@ -101,6 +102,12 @@ func (c *waitCommand) run(ctx context.Context, arguments []string) error {
 	return w.run(ctx)
 }
 
+// Each look lists all pods, page by page: it takes more than sixty requests of about a megabyte if there are 10,000.
+const (
+	requestsPerSecond = 5
+	requestsAtOnce    = 10
+)
+
 // configs returns which configs to wait for, and connects to the cluster.
 func (c *waitCommand) configs(ctx context.Context, arguments []string) (refs []names.ConfigRef, err error) {
 	namespace, _, err := c.namespace()
@@ -125,6 +132,7 @@ func (c *waitCommand) configs(ctx context.Context, arguments []string) (refs []n
 	if refs, err = c.named(refs, arguments, namespace); err != nil {
 		return nil, err
 	}
+	c.pace = flowcontrol.NewTokenBucketRateLimiter(requestsPerSecond, requestsAtOnce)
 	if c.from, err = c.connect(); err != nil {
 		return nil, err
 	}

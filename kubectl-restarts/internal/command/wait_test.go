@@ -414,3 +414,61 @@ func TestAWaitThatIsInterruptedIsNotDelivered(t *testing.T) {
 		t.Errorf("%d, %s%s", code, stdout, stderr)
 	}
 }
+
+// However many pages the pods take.
+func TestAWaitAsksAtMostFiveTimesASecond(t *testing.T) {
+	s := waitScene(t)
+	const pages, pageOfPods = 25, `{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"next"},"items":[]}`
+	s.onRead = func(path string) {
+		if path == podsPath {
+			s.objects[path] = pageOfPods
+			if s.reads[path] >= pages {
+				s.objects[path] = podsIn()
+			}
+		}
+	}
+	began := time.Now()
+	code, stdout, stderr := s.wait(t.Context(), "secret/db")
+	requests := 0
+	for _, reads := range s.reads {
+		requests += reads
+	}
+	if took := time.Since(began); code != 0 || s.reads[podsPath] != pages || float64(requests) > 11+5*took.Seconds() {
+		t.Errorf("%d, %d requests in %s, %s%s", code, requests, took, stdout, stderr)
+	}
+}
+
+// A namespace may have any number of readers. Those that need a person are named first.
+func TestAWaitNamesAFewOfVeryManyReaders(t *testing.T) {
+	const jobs, bare = 60, 30
+	var pods []string
+	for i := range jobs {
+		pods = append(pods, podOf(fmt.Sprintf("job-%d", i), strings.ReplaceAll(ofJob, "nightly", fmt.Sprintf("a-%d", i)), fromSecret, 90))
+	}
+	for i := range bare {
+		pods = append(pods, podOf(fmt.Sprintf("debug-%d", i), "", fromSecret, 90))
+	}
+	s := waitScene(t, pods...)
+	code, stdout, stderr := s.wait(t.Context(), "secret/db")
+	meanwhile, result, _ := strings.Cut(stdout, "Not delivered: 90 of 90 pods may have read an earlier content of secret/db.\n")
+	if code != 2 || strings.Count(meanwhile, " left: ") != 50 || !strings.HasSuffix(meanwhile, "\nand 40 further readers; 90 of 90 pods left\n") {
+		t.Errorf("%d, it says during the wait\n%s%s", code, meanwhile, stderr)
+	}
+	if strings.Count(result, " left: ") != 50 || strings.Count(result, "  pod/debug-") != bare || !strings.HasSuffix(result, "\nand 40 further readers; -o json names them all\n") {
+		t.Errorf("it ends with\n%s", result)
+	}
+}
+
+// A look at many pods takes long.
+func TestALookEndsAtTheTimeoutUnlessItIsTheFirst(t *testing.T) {
+	s := waitScene(t, podOf("web-1", ofWeb, fromSecret, 90))
+	s.onRead = func(path string) {
+		if path == podsPath && s.reads[path] > 1 { // page after page, without an end
+			s.objects[path] = `{"kind":"PodList","apiVersion":"v1","metadata":{"continue":"next"},"items":[]}`
+		}
+	}
+	code, stdout, stderr := s.wait(t.Context(), "secret/db", "--keep-waiting", "--timeout=4s")
+	if code != 3 || !strings.Contains(stdout, "Not delivered within 4s: 1 of 1 pod may have read an earlier content of secret/db.\n") || s.reads[podsPath] < 3 || stderr != "" {
+		t.Errorf("%d after %d pages, %s%s", code, s.reads[podsPath], stdout, stderr)
+	}
+}

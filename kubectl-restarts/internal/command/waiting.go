@@ -39,25 +39,29 @@ const looksAtPods = 2
 
 func (w *waiting) run(ctx context.Context) error {
 	defer w.bar.clear()
-	var timedOut <-chan time.Time
+	until, end := context.WithCancel(ctx) // with a deadline, what limits requests would refuse those that have to wait for longer
+	defer end()
 	if w.timeout.Duration > 0 {
-		timer := time.NewTimer(w.timeout.Duration)
-		defer timer.Stop()
-		timedOut = timer.C
+		defer time.AfterFunc(w.timeout.Duration, end).Stop()
 	}
 	found := &receipt.Receipt{Readers: []receipt.Reader{}} // the last look
 	var failing time.Time                                  // since when looks fail
 	for {
-		began := time.Now()
-		isOver, err := w.step(ctx, found)
+		began, looking := time.Now(), until
+		if w.looks == 0 { // without a look there is nothing to say
+			looking = ctx
+		}
+		isOver, err := w.step(looking, found)
 		switch {
 		case ctx.Err() != nil:
 			return exit(exitError) // a person has ended it
-		case isOver:
+		case isOver, err != nil && w.looks == 0:
 			return err
+		case until.Err() != nil:
+			return w.end(found, verdictTimeout, exitTimeout)
 		case err == nil:
 			failing = time.Time{}
-		case w.looks == 0 || !mayPass(err) || !failing.IsZero() && time.Since(failing) > longestFailure:
+		case !mayPass(err) || !failing.IsZero() && time.Since(failing) > longestFailure:
 			return err
 		case failing.IsZero():
 			failing = time.Now()
@@ -66,9 +70,7 @@ func (w *waiting) run(ctx context.Context) error {
 		}
 		pause := time.NewTimer(max(w.interval.Duration, time.Since(began))) // at most half of the time goes to requests
 		select {
-		case <-ctx.Done():
-		case <-timedOut:
-			return w.end(found, verdictTimeout, exitTimeout)
+		case <-until.Done():
 		case <-pause.C:
 		}
 	}
@@ -256,6 +258,7 @@ func key(r *receipt.Reader) string { return r.Namespace + "/" + r.Name }
 
 // tell says what has changed since the last look.
 func (w *waiting) tell(found *receipt.Receipt) {
+	var changed []string
 	for i := range found.Readers {
 		r := &found.Readers[i]
 		line := w.nameOf(r) + ": "
@@ -269,10 +272,24 @@ func (w *waiting) tell(found *receipt.Receipt) {
 		}
 		if line != w.told[key(r)] {
 			w.told[key(r)] = line
-			w.say(line)
+			changed = append(changed, line)
 		}
 	}
+	w.sayFirst(changed, fmt.Sprintf("; %d of %s left", found.Left, text.Count(found.Pods, "pod")))
 	w.bar.draw(found.Pods-found.Left, found.Pods)
+}
+
+// maxLines is about how many readers people are told at once.
+const maxLines = 50
+
+// sayFirst prints the first lines about readers, and how many others there are, with what is to follow.
+func (w *waiting) sayFirst(lines []string, rest string) {
+	for _, line := range lines[:min(len(lines), maxLines)] {
+		w.say(line)
+	}
+	if more := len(lines) - maxLines; more > 0 {
+		w.say("and " + text.Count(more, "further reader") + rest)
+	}
 }
 
 // nameOf names a reader, with its namespace if there are several.
@@ -359,17 +376,17 @@ func (w *waiting) print(found *receipt.Receipt, verdict string) {
 	default:
 		w.say(fmt.Sprintf("Not delivered: %d of %s may have read an earlier content of %s.", found.Left, text.Count(found.Pods, "pod"), of))
 	}
-	for i := range found.Readers {
-		r := &found.Readers[i]
-		if r.Left == 0 {
-			continue
+	var left []string
+	for _, verdict := range []receipt.Verdict{receipt.Unknown, receipt.Stays, receipt.Waits} { // what needs a person comes first
+		for _, r := range found.With(verdict) {
+			line := fmt.Sprintf("  %s, %s left: %s", w.nameOf(&r), text.Count(r.Left, "pod"), r.Why)
+			if r.Remedy != "" {
+				line += ". Try: " + r.Remedy
+			}
+			left = append(left, line)
 		}
-		line := fmt.Sprintf("  %s, %s left: %s", w.nameOf(r), text.Count(r.Left, "pod"), r.Why)
-		if r.Remedy != "" {
-			line += ". Try: " + r.Remedy
-		}
-		w.say(line)
 	}
+	w.sayFirst(left, "; -o json names them all")
 }
 
 // reads returns what so many pods do with so many contents.
