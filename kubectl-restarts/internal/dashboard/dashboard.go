@@ -12,6 +12,8 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
+	"path"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,13 +34,7 @@ func New(pages Pages) http.Handler {
 		Transport: pages,
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.Out.URL.Scheme, r.Out.URL.Host = "http", "leader"
-			r.Out.Header = passedOn(r.In.Header)
-		},
-		ModifyResponse: func(r *http.Response) error {
-			for _, name := range []string{"Set-Cookie", "X-Content-Type-Options", "Cross-Origin-Resource-Policy", "Cache-Control"} {
-				r.Header.Del(name) // the last ones have their values below
-			}
-			return nil
+			r.Out.Header, r.Out.Body, r.Out.ContentLength = passedOn(r.In.Header), http.NoBody, 0
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			gap, now := pages.Gap(err, time.Now()), time.Now()
@@ -68,21 +64,41 @@ const policy = "default-src 'self'; object-src 'none'; base-uri 'none'; form-act
 // resolve to a loopback address, and could then read the answers; but the browser says for which name it asks.
 func protected(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		header := w.Header()
-		header.Set("Content-Security-Policy", policy)
-		header.Set("X-Content-Type-Options", "nosniff")
-		header.Set("Cross-Origin-Resource-Policy", "same-origin")
-		header.Set("Cache-Control", "no-store")
+		protect(w.Header())
 		switch {
 		case !isOwn(r.Host):
 			http.Error(w, "this page answers only to localhost, 127.0.0.1 and [::1]", http.StatusForbidden)
 		case r.Method != http.MethodGet && r.Method != http.MethodHead:
-			header.Set("Allow", "GET, HEAD")
+			w.Header().Set("Allow", "GET, HEAD")
 			http.Error(w, "this page can only be read", http.StatusMethodNotAllowed)
+		case r.URL.RawPath != "" || path.Clean("/"+r.URL.Path) != r.URL.Path: // it could lead to what is beside the page
+			http.NotFound(w, r)
 		default:
-			next.ServeHTTP(w, r)
+			next.ServeHTTP(final{w}, r)
 		}
 	})
+}
+
+func protect(header http.Header) {
+	if !slices.Contains(header.Values("Content-Security-Policy"), policy) { // beside that of the page, which allows less
+		header.Add("Content-Security-Policy", policy)
+	}
+	header.Set("X-Content-Type-Options", "nosniff")
+	header.Set("Cross-Origin-Resource-Policy", "same-origin")
+	header.Set("Cache-Control", "no-store")
+	header.Del("Set-Cookie")
+}
+
+// final protects an answer whatever headers the pod sends, and leaves out what it sends before.
+type final struct{ http.ResponseWriter }
+
+func (f final) Unwrap() http.ResponseWriter { return f.ResponseWriter }
+
+func (f final) WriteHeader(status int) {
+	if status >= http.StatusOK {
+		protect(f.Header())
+		f.ResponseWriter.WriteHeader(status)
+	}
 }
 
 // isOwn reports whether a host, with or without a port, is a name of this machine that no other site can have.
@@ -120,13 +136,13 @@ var apology = template.Must(template.New("").Parse(`<!DOCTYPE html>
 const noLeader = "retry: 2000\nevent: change\ndata: 0\n\n"
 
 // apologize answers that the leader does not, and why.
-func apologize(w http.ResponseWriter, path, why string) {
+func apologize(w http.ResponseWriter, asked, why string) {
 	header := w.Header()
 	switch {
-	case strings.HasSuffix(path, "/events"): // a browser gives up a stream that answers with an error
+	case strings.HasSuffix(asked, "/events"): // a browser gives up a stream that answers with an error
 		header.Set("Content-Type", "text/event-stream")
 		_, _ = io.WriteString(w, noLeader)
-	case strings.HasSuffix(path, "/status.json"):
+	case strings.HasSuffix(asked, "/status.json"):
 		header.Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusServiceUnavailable)
 		_ = json.NewEncoder(w).Encode(status.Problem{Error: why})

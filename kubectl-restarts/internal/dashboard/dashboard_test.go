@@ -5,6 +5,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"net/http/httptrace"
+	"net/textproto"
 	"slices"
 	"strings"
 	"testing"
@@ -87,6 +89,62 @@ func TestOnlyWhatThePageNeedsIsPassedOn(t *testing.T) {
 	header := response.Header()
 	if body := response.Body.String(); body != "the page" || header.Get("Set-Cookie") != "" || len(header.Values("Content-Security-Policy")) != 2 || len(header.Values("Cache-Control")) != 1 {
 		t.Errorf("%s, %v", body, header)
+	}
+}
+
+// server asks a pod that answers as it likes.
+type server struct {
+	*http.Transport
+	address string
+}
+
+func (s server) RoundTrip(r *http.Request) (*http.Response, error) {
+	r.URL.Host = s.address
+	return s.Transport.RoundTrip(r)
+}
+
+func (server) Gap(err error, _ time.Time) status.Gap { return status.Gap{Text: err.Error()} }
+
+func TestAnswersAreProtectedWhateverThePodSends(t *testing.T) {
+	pod := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Set-Cookie", "a=b")
+		w.WriteHeader(http.StatusEarlyHints)
+		w.Header().Set("Cache-Control", "public")
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(body)
+	}))
+	defer pod.Close()
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	defer transport.CloseIdleConnections()
+	page := httptest.NewServer(dashboard.New(server{transport, pod.Listener.Addr().String()}))
+	defer page.Close()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, page.URL, strings.NewReader("a body"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var early []int
+	request = request.WithContext(httptrace.WithClientTrace(request.Context(), &httptrace.ClientTrace{
+		Got1xxResponse: func(code int, _ textproto.MIMEHeader) error { early = append(early, code); return nil },
+	}))
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	header := response.Header
+	if err != nil || len(body) > 0 || len(early) > 0 || len(header["Set-Cookie"]) > 0 || len(header["Content-Security-Policy"]) != 1 ||
+		!slices.Equal(header["Cache-Control"], []string{"no-store"}) || header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%q, %v, first %v; %v", body, header, early, err)
+	}
+}
+
+func TestWhatIsBesideThePageIsNotAskedFor(t *testing.T) {
+	for _, path := range []string{"/../admin", "/a/../../admin", "/a%2f..%2f..%2fadmin", "//admin", "/a/./b"} {
+		p := &pages{}
+		if response := ask(p, http.MethodGet, "localhost", path, nil); response.Code != http.StatusNotFound || p.asked != nil {
+			t.Errorf("%s: %d", path, response.Code)
+		}
 	}
 }
 
