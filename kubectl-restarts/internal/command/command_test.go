@@ -273,6 +273,16 @@ func TestOnlyTheHoldIsRemovedThatWasFound(t *testing.T) {
 	}
 }
 
+func TestALongHoldIsNotShownWhole(t *testing.T) {
+	s := newServer(t)
+	s.objects[webPath] = deployment(strings.Replace(held, "migration", strings.Repeat("migration", 10_000), 1))
+	for _, arguments := range [][]string{{"hold", "deploy/web", "another"}, {"unhold", "deploy/web"}} {
+		if _, stdout, stderr := s.run(t.Context(), arguments...); !strings.Contains(stdout+stderr, ": migrationmigration") || len(stdout+stderr) > 5000 {
+			t.Errorf("%v prints %d bytes", arguments, len(stdout+stderr))
+		}
+	}
+}
+
 func TestUnholdSaysWhatStillHoldsRestarts(t *testing.T) {
 	const approval = `"annotations":{"com.xing.deployment-restart.hold":"approval"},`
 	everything := `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"halts"},"data":{"hold":"incident 42"}}`

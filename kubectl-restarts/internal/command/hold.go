@@ -13,6 +13,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
@@ -64,7 +65,7 @@ func (w *writer) hold(ctx context.Context, argument, reason string, overwrite bo
 		return err
 	}
 	if former, isHeld := o.meta.Annotations[annotation.HoldAnnotation]; isHeld && former != reason && !overwrite {
-		return fmt.Errorf("%s is held already: %s; replace the reason with --overwrite", o.name, former)
+		return fmt.Errorf("%s is held already: %s; replace the reason with --overwrite", o.name, brief.Text(former))
 	}
 	if err := w.write(ctx, o, annotation.HoldAnnotation, &reason, false); err != nil {
 		return err
@@ -114,15 +115,15 @@ func (w *writer) unhold(ctx context.Context, argument string) error {
 	if err := w.removeHold(ctx, o, former); err != nil {
 		return err
 	}
-	next := "Restarts that are due for it begin now, by the usual rules. The reason was: " + former
+	next := "Restarts that are due for it begin now, by the usual rules."
 	others, err := w.heldBesides(ctx, o)
 	if o.kind != "" {
-		next = "A restart that is due begins after the grace period, by the usual rules. The reason was: " + former
+		next = "A restart that is due begins after the grace period, by the usual rules."
 	}
 	if len(others) > 0 {
-		next = "A restart that is due begins, by the usual rules, when nothing else holds it. The reason was: " + former
+		next = "A restart that is due begins, by the usual rules, when nothing else holds it."
 	}
-	w.done(o, "not held any more", next)
+	w.done(o, "not held any more", next+" The reason was: "+brief.Text(former))
 	for _, other := range others[:min(len(others), maxOthers)] {
 		fmt.Fprintln(w.Out, "Still "+text.Safe(other))
 	}
@@ -179,7 +180,7 @@ func (w *writer) removeHold(ctx context.Context, o *object, reason string) error
 	}
 	err := w.cluster.RemoveAnnotation(ctx, o.Target, annotation.HoldAnnotation, reason, w.dryRun == "server")
 	if apierrors.IsInvalid(err) {
-		return fmt.Errorf("the hold of %s (%s) was not removed: it has just changed, or the API server refuses the write; look at it and try again: %w", o.name, reason, err)
+		return fmt.Errorf("the hold of %s (%s) was not removed: it has just changed, or the API server refuses the write; look at it and try again: %w", o.name, brief.Text(reason), err)
 	}
 	return explained(err, "you need permission to patch it")
 }
