@@ -51,6 +51,8 @@ func TestTheChartSaysWhatIsWrongWithAVariable(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct{ name, value, want string }{
 		{"RESTART_GRACE_PERIOD", "soon", `extraEnv: RESTART_GRACE_PERIOD: "soon" is not a duration`},
+		{"RESTART_SOAK", `"5s"`, `extraEnv: RESTART_SOAK: "\"5s\"" is not a duration`},
+		{"IGNORED_ERRORS", `"a`, ""},
 		{"VERBOSE", "-1", "extraEnv: VERBOSE must be at least 0, not -1"},
 		{"LEADER_ELECT_LEASE_DURATION", "5s", "--leader-elect-lease-duration must be more than --leader-elect-renew-deadline"},
 		{"DRY_RUN", "true", "extraEnv must not contain DRY_RUN: set the value dryRun instead"},

@@ -45,6 +45,8 @@ func TestAValueThatIsNotKnownOrNotPossibleIsRejected(t *testing.T) {
 		{values{"extraFlags": []string{"--listen-address=:8080"}}, []string{"--listen-address=:8080", "use port 10254"}},
 		{values{"statusAddress": "0.0.0.0:10255"}, []string{"/statusAddress", "localhost"}},
 		{values{"statusAddress": "127.0.0.1"}, []string{"/statusAddress", "localhost"}},
+		{values{"statusAddress": "127.0.0.1:65536"}, []string{"/statusAddress", "localhost"}},
+		{values{"statusAddress": "127.0.0.256:80"}, []string{"/statusAddress", "localhost"}},
 		{values{"statusAddress": "127.0.0.1:10254"}, []string{"statusAddress must not be 127.0.0.1:10254", "use port 10254"}},
 		{values{"extraFlags": []string{"--status-address=127.0.0.1:10255"}}, []string{"extraFlags must not contain --status-address: set the value statusAddress instead"}},
 		{values{"extraFlags": []string{"--dry-run"}}, []string{"extraFlags must not contain --dry-run: set the value dryRun instead"}},

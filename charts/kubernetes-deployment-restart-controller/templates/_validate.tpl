@@ -103,7 +103,7 @@ shown, which name it in an error, the flag with its name, its text, whether it i
 {{- fail (printf "%s must not contain %s: the controller would print its version and exit" .of .shown) }}
 {{- end }}
 {{- $text := .text }}
-{{- if hasPrefix "\"" $text }}
+{{- if and (hasPrefix "\"" $text) (not .isEnv) }}
 {{- if not (regexMatch "^\"[^\"\\\\]*\"$" $text) }}
 {{- fail (printf "%s: %s has a quotation mark at its beginning only: leave it out" $at $text) }}
 {{- end }}
