@@ -202,11 +202,9 @@ func statusOf(all engines, candidate *election.Election, missing *permissions.Mi
 			}
 			return overview
 		},
-		Workload: func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) },
-		Config:   func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) },
-		List: func(what, namespace string, page int) *status.Listing {
-			return restarts.List(what, namespace, page, time.Now())
-		},
+		Workload:     func(name string) *status.Workload { return restarts.ExplainWorkload(name, time.Now()) },
+		Config:       func(name string) *status.Config { return restarts.ExplainConfig(name, time.Now()) },
+		List:         func(asked status.Selection) *status.Listing { return restarts.List(asked, time.Now()) },
 		HasNamespace: restarts.Catalog.HasNamespace,
 		MistakeOn:    restarts.Mistakes.OnWorkload,
 	}

@@ -415,7 +415,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 			t.Fatalf("view of %s (-want +got):\n%s", ref, diff)
 		}
 	}
-	if diff := cmp.Diff(all, c.Workloads(), inAnyOrder...); diff != "" {
+	if diff := cmp.Diff(all, c.WorkloadsIn(""), inAnyOrder...); diff != "" {
 		t.Fatalf("workloads (-want +got):\n%s", diff)
 	}
 	for _, ref := range someConfigs {

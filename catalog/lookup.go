@@ -44,17 +44,6 @@ func (l *Lookup) WorkloadsReferencing(ref names.ConfigRef) []*workload.Workload 
 	return l.readersOf(ref)
 }
 
-// Workloads returns all workloads, in no particular order.
-func (l *Lookup) Workloads() []names.WorkloadRef {
-	l.mu.RLock()
-	defer l.mu.RUnlock()
-	refs := make([]names.WorkloadRef, 0, l.workloads.Len())
-	for workload := range l.workloads.All() {
-		refs = append(refs, workload.Ref)
-	}
-	return refs
-}
-
 // Size returns how many configs and how many workloads are known.
 func (l *Lookup) Size() (configs, workloads int) {
 	l.mu.RLock()
@@ -96,7 +85,7 @@ func (l *Lookup) Namespaces() map[string]int {
 	return found
 }
 
-// WorkloadsIn returns the workloads of a namespace, in no particular order.
+// WorkloadsIn returns the workloads of a namespace, or of all if it is empty, in no particular order.
 func (l *Lookup) WorkloadsIn(namespace string) (refs []names.WorkloadRef) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -110,19 +99,27 @@ func (l *Lookup) WorkloadsIn(namespace string) (refs []names.WorkloadRef) {
 	return refs
 }
 
-// ConfigsIn returns the ConfigMaps and Secrets of a namespace that exist, and how many workloads of the namespace read each.
-func (l *Lookup) ConfigsIn(namespace string) map[names.ConfigRef]int {
+// ConfigsIn returns the ConfigMaps and Secrets that exist in a namespace, or in all if it is empty, in no particular order.
+func (l *Lookup) ConfigsIn(namespace string) (refs []names.ConfigRef) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
-	found := make(map[names.ConfigRef]int)
 	for _, kind := range configKinds {
-		for _, config := range l.configs.Of(kind, namespace) {
+		all := l.configs.Of(kind, namespace)
+		refs = slices.Grow(refs, len(all))
+		for _, config := range all {
 			if !config.Deleted {
-				found[config.Ref] = l.references.Count(config.Ref)
+				refs = append(refs, config.Ref)
 			}
 		}
 	}
-	return found
+	return refs
+}
+
+// CountReaders returns how many workloads of its namespace read a config.
+func (l *Lookup) CountReaders(ref names.ConfigRef) int {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.references.Count(ref)
 }
 
 // HasConfig reports whether the catalog knows a config that is not gone.

@@ -70,7 +70,7 @@ func newFleet(tb testing.TB) *Controller {
 func BenchmarkCollect(b *testing.B) {
 	c := newFleet(b)
 	b.Run("10,000 workloads at rest", func(b *testing.B) { benchmarkCollect(b, c) })
-	for _, ref := range c.catalog.Workloads() {
+	for _, ref := range c.catalog.WorkloadsIn("") {
 		causes := []decide.Cause{{Config: names.ConfigRef{Kind: names.ConfigMap, Namespace: ref.Namespace, Name: ref.Name}}}
 		c.restarter.Backlogs.PutOff(ref, causes, objecttest.SlowedUntil(time.Now().Add(-time.Hour)), time.Now())
 	}

@@ -60,7 +60,7 @@ func (w *world) readsAgain() *int {
 // leftAlone names the workloads that are, and requires that nothing else lacks its references.
 func (w *world) leftAlone(t *testing.T) (names []string) {
 	t.Helper()
-	for _, ref := range w.controller.catalog.Workloads() {
+	for _, ref := range w.controller.catalog.WorkloadsIn("") {
 		known := w.controller.catalog.Workload(ref)
 		isLeft := known.Excess == workload.NamespaceFull
 		if isLeft {

@@ -20,7 +20,7 @@ import (
 // countStale judges all workloads, one by one.
 func countStale(c *Controller) map[string]float64 {
 	counts := map[string]float64{series.Other: 0}
-	for _, ref := range c.catalog.Workloads() {
+	for _, ref := range c.catalog.WorkloadsIn("") {
 		if c.staleness.Judge(ref) != judge.Fresh {
 			counts[ref.Namespace]++
 		}
@@ -146,7 +146,7 @@ func (h history) requireCounts(seen map[judge.Verdict]int) {
 	if diff := cmp.Diff(countStale(c), objecttest.Counted(c.staleness.Samples())); diff != "" {
 		h.Errorf("stale workloads (-all +counted):\n%s", diff)
 	}
-	for _, ref := range c.catalog.Workloads() {
+	for _, ref := range c.catalog.WorkloadsIn("") {
 		v := c.staleness.Judge(ref)
 		if since, found := c.staleness.Stale[ref]; found != (v != judge.Fresh) || found && (v == judge.Forgotten) == since.IsZero() {
 			h.Errorf("%s is counted (%t, %s) unlike the verdict %d", ref, found, since, v)

@@ -53,18 +53,16 @@ func pageOf(c *Controller) http.Handler {
 		Knowledge: func(namespace string) status.Knowledge {
 			return status.NewKnowledge(true, nil, c.Watches(namespace), time.Now())
 		},
-		Leads:    c.Leads,
-		Overview: func(namespace string) *status.Overview { return c.Overview(namespace, time.Now()) },
-		Workload: func(name string) *status.Workload { return c.ExplainWorkload(name, time.Now()) },
-		Config:   func(name string) *status.Config { return c.ExplainConfig(name, time.Now()) },
-		List: func(what, namespace string, page int) *status.Listing {
-			return c.List(what, namespace, page, time.Now())
-		},
+		Leads:        c.Leads,
+		Overview:     func(namespace string) *status.Overview { return c.Overview(namespace, time.Now()) },
+		Workload:     func(name string) *status.Workload { return c.ExplainWorkload(name, time.Now()) },
+		Config:       func(name string) *status.Config { return c.ExplainConfig(name, time.Now()) },
+		List:         func(asked status.Selection) *status.Listing { return c.List(asked, time.Now()) },
 		HasNamespace: c.Catalog.HasNamespace,
 	}, slog.New(slog.DiscardHandler))
 }
 
-var statusPaths = []string{"/", "/status.json", "/config/configmap/a/c", "/config/configmap/a/c/status.json", "/workload/deployment/a/web-00000", "/namespaces", "/namespace/a/workloads", "/namespace/a/workloads/2/status.json", "/namespace/a/configs"}
+var statusPaths = []string{"/", "/status.json", "/config/configmap/a/c", "/config/configmap/a/c/status.json", "/workload/deployment/a/web-00000", "/namespaces", "/namespace/a/workloads", "/namespace/a/workloads/2/status.json", "/namespace/a/configs", "/workloads?q=web-0&state=failed&state=held&state=retrying", "/configs"}
 
 // nowhere takes an answer, and counts its bytes.
 type nowhere struct {

@@ -202,7 +202,7 @@ func (f *realFleet) problems() (all []string) {
 	if n := ledger.ActiveHalts(); n != 0 {
 		all = append(all, fmt.Sprintf("%d halts are left", n))
 	}
-	for _, ref := range c.catalog.Workloads() {
+	for _, ref := range c.catalog.WorkloadsIn("") {
 		view, _ := c.catalog.View(ref)
 		if d := decide.Decide(view); d.Outcome == decide.Restart {
 			all = append(all, fmt.Sprintf("%s should restart: %s", ref, d.Reason))

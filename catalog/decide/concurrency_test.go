@@ -79,7 +79,7 @@ func TestViewsStayConsistentWhileTheCatalogIsWrittenTo(t *testing.T) {
 				return
 			default:
 				c.WorkloadsReferencing(objecttest.ConfigMapRef("web"))
-				c.Workloads()
+				c.WorkloadsIn("")
 				c.Size()
 			}
 		}

@@ -45,7 +45,7 @@ func (e *Evictions) Observe(ref names.WorkloadRef) {
 
 // ObserveAll takes in all workloads, as at the start of a leader.
 func (e *Evictions) ObserveAll() {
-	for _, ref := range e.catalog.Workloads() {
+	for _, ref := range e.catalog.WorkloadsIn("") {
 		e.Observe(ref)
 	}
 }

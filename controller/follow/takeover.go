@@ -191,7 +191,7 @@ func (d *Deliveries) ResumeAll(now time.Time) {
 	d.mu.Lock()
 	d.since, d.dating = now, make(map[string]time.Duration)
 	d.mu.Unlock()
-	for _, ref := range d.Catalog.Workloads() {
+	for _, ref := range d.Catalog.WorkloadsIn("") {
 		if !d.Quarantine.Try(quarantine.Delivery, kinds.NameOfWorkload(ref), func() { d.Resume(ref, now) }) {
 			d.Forget(ref)
 			d.Gate.Forget(ref) // so that nobody waits for it

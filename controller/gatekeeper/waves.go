@@ -30,7 +30,7 @@ func (g *Gatekeeper) UseWaves(namespace string) {
 // FindWaves does so for all namespaces in which a workload has a wave.
 func (g *Gatekeeper) FindWaves() {
 	found := make(map[string]struct{})
-	for _, ref := range g.Catalog.Workloads() {
+	for _, ref := range g.Catalog.WorkloadsIn("") {
 		if w := g.Catalog.Workload(ref); w != nil && WaveOf(w) != 0 {
 			found[ref.Namespace] = struct{}{}
 		}

@@ -103,7 +103,7 @@ func (s *Staleness) toJudge() map[names.WorkloadRef]bool {
 	}
 	s.mu.Unlock()
 	if dirty.Everything {
-		for _, ref := range s.catalog.Workloads() {
+		for _, ref := range s.catalog.WorkloadsIn("") {
 			dirty.Workloads[ref] = false
 		}
 	}

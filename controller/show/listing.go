@@ -3,43 +3,47 @@ package show
 import (
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
-// List returns a page of the namespaces, or of the workloads or configs of a namespace, nil if there is no such page or if nothing is
-// known of the namespace. Its cost grows with how many there are, not with what else the controller knows.
-func (b *Board) List(what, namespace string, page int, now time.Time) *status.Listing {
-	if namespace != "" && !b.Catalog.HasNamespace(namespace) {
+// List returns a page of the namespaces, workloads or configs that are asked for, nil if there is no such page or if nothing is known of
+// the namespace. It looks once at each that there is in the namespace, or in all, and sorts those that are asked for.
+func (b *Board) List(asked status.Selection, now time.Time) *status.Listing {
+	if asked.Namespace != "" && !b.Catalog.HasNamespace(asked.Namespace) {
 		return nil
 	}
-	l := &status.Listing{Time: now.UTC(), What: what, Namespace: namespace, Page: page}
-	switch what {
+	l := &status.Listing{Time: now.UTC(), Selection: asked}
+	switch asked.What {
 	case status.ListNamespaces:
 		enabled := b.Catalog.Namespaces()
-		fill(l, slices.Sorted(maps.Keys(enabled)), func(name string) status.Listed { return status.Listed{Name: name, Workloads: enabled[name]} })
+		all := slices.DeleteFunc(slices.Collect(maps.Keys(enabled)), func(name string) bool { return !asked.Names(name) })
+		fill(l, all, strings.Compare, func(name string) status.Listed { return status.Listed{Name: name, Workloads: enabled[name]} })
 	case status.ListWorkloads:
-		refs := b.Catalog.WorkloadsIn(namespace)
-		slices.SortFunc(refs, names.CompareWorkloadRefs)
-		fill(l, refs, func(ref names.WorkloadRef) status.Listed {
+		all := slices.DeleteFunc(b.Catalog.WorkloadsIn(asked.Namespace), func(ref names.WorkloadRef) bool {
+			return !asked.Names(ref.String()) || len(asked.States) > 0 && !slices.Contains(asked.States, b.stateOf(ref))
+		})
+		fill(l, all, names.CompareWorkloadRefs, func(ref names.WorkloadRef) status.Listed {
 			return status.Listed{Name: ref.String(), State: b.stateOf(ref)}
 		})
 	case status.ListConfigs:
-		readers := b.Catalog.ConfigsIn(namespace)
-		fill(l, slices.SortedFunc(maps.Keys(readers), names.CompareConfigRefs), func(ref names.ConfigRef) status.Listed {
-			return status.Listed{Name: ref.String(), Workloads: readers[ref]}
+		all := slices.DeleteFunc(b.Catalog.ConfigsIn(asked.Namespace), func(ref names.ConfigRef) bool { return !asked.Names(ref.String()) })
+		fill(l, all, names.CompareConfigRefs, func(ref names.ConfigRef) status.Listed {
+			return status.Listed{Name: ref.String(), Workloads: b.Catalog.CountReaders(ref)}
 		})
 	}
-	if page < 1 || page > l.Pages {
+	if asked.Page < 1 || asked.Page > l.Pages {
 		return nil
 	}
 	return l
 }
 
 // fill puts those of all that are on the page of a list into it.
-func fill[T any](l *status.Listing, all []T, listed func(T) status.Listed) {
+func fill[T any](l *status.Listing, all []T, compare func(a, b T) int, listed func(T) status.Listed) {
+	slices.SortFunc(all, compare)
 	found, pages := status.PageOf(all, l.Page)
 	l.Total, l.Pages = len(all), pages
 	for _, item := range found {
@@ -47,9 +51,15 @@ func fill[T any](l *status.Listing, all []T, listed func(T) status.Listed) {
 	}
 }
 
-// stateOf returns the state of a workload as its page shows it.
+// stateOf returns the state of a workload as its page shows it. It does not look for what the workload lacks, which may take long.
 func (b *Board) stateOf(ref names.WorkloadRef) status.State {
-	s := b.StandingOf(ref)
+	if _, isAlone := b.standingAlone(ref); isAlone {
+		return status.LeftAlone
+	}
+	s := b.standingOfRestarts(ref)
+	if _, lacks := b.Absences.Of.Find(ref.Namespace, ref); lacks && s.State != status.Failed {
+		return status.Lacking
+	}
 	if w := b.Catalog.Workload(ref); w != nil && s.State == status.Rolling {
 		return s.StateOf(b.shown(w))
 	}

@@ -1,6 +1,9 @@
 package status
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
 // What a [Listing] lists.
 const (
@@ -9,17 +12,31 @@ const (
 	ListConfigs    = "configs"
 )
 
-// Listing is a page of all that the controller knows of one sort, sorted by name.
+// Selection is what a [Listing] lists.
+type Selection struct {
+	// What is one of the constants above. Namespace is where the workloads or configs are, empty for all namespaces.
+	What      string `json:"what"`
+	Namespace string `json:"namespace,omitempty"`
+	// Query is a part of the names, in lower case, and States are those of the workloads; empty means any.
+	Query  string  `json:"query,omitempty"`
+	States []State `json:"states,omitempty"`
+	// Page is the number of the page, from 1.
+	Page int `json:"page"`
+}
+
+// Names reports whether the listing has what has this name, in whatever state it is.
+func (s *Selection) Names(name string) bool {
+	return s.Query == "" || strings.Contains(strings.ToLower(name), s.Query)
+}
+
+// Listing is a page of all that the controller knows of one sort, or of what was asked for, sorted by name.
 type Listing struct {
 	// Time is when it was made.
 	Time time.Time `json:"time"`
 	Knowledge
-	// What is one of the constants above. Namespace is where the workloads or configs are.
-	What      string `json:"what"`
-	Namespace string `json:"namespace,omitempty"`
-	// Total is how many there are. Page is one of Pages, from 1.
+	Selection
+	// Total is how many there are on all Pages together.
 	Total int      `json:"total"`
-	Page  int      `json:"page"`
 	Pages int      `json:"pages"`
 	Items []Listed `json:"items"`
 }

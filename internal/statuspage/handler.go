@@ -35,9 +35,9 @@ type Source struct {
 	// not known.
 	Workload func(name string) *status.Workload
 	Config   func(name string) *status.Config
-	// List returns a page of all that is known of one sort, nil if there is none; see [status.Listing]. HasNamespace reports
-	// whether anything of a namespace is known.
-	List         func(what, namespace string, page int) *status.Listing
+	// List returns a page of what is known of one sort, nil if there is none. HasNamespace reports whether anything of a
+	// namespace is known.
+	List         func(status.Selection) *status.Listing
 	HasNamespace func(namespace string) bool
 	// MistakeOn returns what a person has got wrong on a workload, enabled or not, nil if nothing is known of it.
 	MistakeOn func(name string) *status.Mistake
@@ -61,7 +61,10 @@ func New(source Source, log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	h.add(mux, "/", h.overview)
 	h.add(mux, "/namespace/{namespace}", h.overviewOfNamespace)
-	for path, what := range map[string]string{"/namespaces": status.ListNamespaces, "/namespace/{namespace}/workloads": status.ListWorkloads, "/namespace/{namespace}/configs": status.ListConfigs} {
+	for path, what := range map[string]string{
+		"/namespaces": status.ListNamespaces, "/workloads": status.ListWorkloads, "/configs": status.ListConfigs,
+		"/namespace/{namespace}/workloads": status.ListWorkloads, "/namespace/{namespace}/configs": status.ListConfigs,
+	} {
 		h.add(mux, path, h.listing(what))
 		h.add(mux, path+"/{page}", h.listing(what))
 	}
@@ -159,22 +162,22 @@ func (h *handler) overviewOfNamespace(r *http.Request) view {
 
 const noSuchNamespace = "The controller knows no enabled workload, ConfigMap or Secret of this namespace. Either it does not exist, or it is not watched."
 
-// listing shows a page of all that is known of one sort.
+// listing shows a page of what is known of one sort.
 func (h *handler) listing(what string) look {
 	return func(r *http.Request) view {
 		if !h.source.Leads() {
 			return view{http.StatusServiceUnavailable, "overview", h.overviewOf("")}
 		}
-		namespace, page := r.PathValue("namespace"), 1
-		if number := r.PathValue("page"); number != "" {
-			page, _ = strconv.Atoi(number) // there is no page 0
+		asked, isState := selectionOf(what, r)
+		known := h.source.Knowledge(asked.Namespace)
+		if !isState {
+			return notFound(status.Problem{Error: noSuchState, Gaps: known.Gaps})
 		}
-		known := h.source.Knowledge(namespace)
-		if l := h.source.List(what, namespace, page); l != nil {
+		if l := h.source.List(asked); l != nil {
 			l.Knowledge = known
 			return view{http.StatusOK, "listing", l}
 		}
-		if namespace != "" && !h.source.HasNamespace(namespace) {
+		if asked.Namespace != "" && !h.source.HasNamespace(asked.Namespace) {
 			return notFound(status.Problem{Error: noSuchNamespace, Gaps: known.Gaps})
 		}
 		return notFound(status.Problem{Error: "There is no such page of the list.", Gaps: known.Gaps})

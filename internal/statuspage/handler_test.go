@@ -43,12 +43,12 @@ func (c *cluster) source() statuspage.Source {
 			}
 			return &status.Config{Name: name, Exists: true, States: map[status.State]int{status.Settled: 3}}
 		},
-		List: func(what, namespace string, page int) *status.Listing {
-			if page < 1 || page > 2 {
+		List: func(asked status.Selection) *status.Listing {
+			if asked.Page < 1 || asked.Page > 2 {
 				return nil
 			}
-			l := &status.Listing{What: what, Namespace: namespace, Total: 201, Page: page, Pages: 2}
-			switch what {
+			l := &status.Listing{Selection: asked, Total: 201, Pages: 2}
+			switch asked.What {
 			case status.ListNamespaces:
 				l.Items = []status.Listed{{Name: "shop", Workloads: 3}}
 			case status.ListWorkloads:
@@ -114,23 +114,25 @@ func TestEachPageHasItsDataAsJSONBesideIt(t *testing.T) {
 		contentType string
 		part        string
 	}{
-		"/":                                                        {http.StatusOK, "text/html; charset=utf-8", "7 enabled workloads"},
-		"/status.json":                                             {http.StatusOK, "application/json", `"workloads":7`},
-		"/namespace/shop":                                          {http.StatusOK, "text/html; charset=utf-8", "<h1>What is under way in shop</h1>"},
-		"/namespace/shop/status.json":                              {http.StatusOK, "application/json", `"namespace":"shop"`},
-		"/namespace/typo":                                          {http.StatusNotFound, "text/html; charset=utf-8", "knows no enabled workload, ConfigMap or Secret of this namespace"},
-		"/namespace/typo/status.json":                              {http.StatusOK, "application/json", `"namespace":"typo"`},
-		"/namespaces":                                              {http.StatusOK, "text/html; charset=utf-8", `<a href="/namespace/shop/workloads">3</a>`},
-		"/namespaces/2":                                            {http.StatusOK, "text/html; charset=utf-8", `<a href="/namespaces/1">1</a> <b>2</b>`},
-		"/namespaces/3":                                            {http.StatusNotFound, "text/html; charset=utf-8", "no such page"},
-		"/namespaces/x":                                            {http.StatusNotFound, "text/html; charset=utf-8", "no such page"},
-		"/namespaces/status.json":                                  {http.StatusOK, "application/json", `"what":"namespaces"`},
-		"/namespace/shop/workloads":                                {http.StatusOK, "text/html; charset=utf-8", `<a href="/workload/deployment/shop/web">deployment/shop/web</a></td><td data-label="State"><span class="state held">held</span>`},
-		"/namespace/shop/workloads/2":                              {http.StatusOK, "text/html; charset=utf-8", `<a href="/namespace/shop/workloads/1">1</a> <b>2</b>`},
-		"/namespace/typo/workloads/9":                              {http.StatusNotFound, "text/html; charset=utf-8", "of this namespace"},
-		"/namespace/shop/configs":                                  {http.StatusOK, "text/html; charset=utf-8", `<a href="/config/configmap/shop/settings">`},
-		"/namespace/shop/configs/2/status.json":                    {http.StatusOK, "application/json", `"page":2,"pages":2`},
-		"/workload/deployment/default/web":                         {http.StatusOK, "text/html; charset=utf-8", "<h1>deployment/default/web</h1>"},
+		"/":                                     {http.StatusOK, "text/html; charset=utf-8", "7 enabled workloads"},
+		"/status.json":                          {http.StatusOK, "application/json", `"workloads":7`},
+		"/namespace/shop":                       {http.StatusOK, "text/html; charset=utf-8", "<h1>What is under way in shop</h1>"},
+		"/namespace/shop/status.json":           {http.StatusOK, "application/json", `"namespace":"shop"`},
+		"/namespace/typo":                       {http.StatusNotFound, "text/html; charset=utf-8", "knows no enabled workload, ConfigMap or Secret of this namespace"},
+		"/namespace/typo/status.json":           {http.StatusOK, "application/json", `"namespace":"typo"`},
+		"/namespaces":                           {http.StatusOK, "text/html; charset=utf-8", `<a href="/namespace/shop/workloads">3</a>`},
+		"/namespaces/2":                         {http.StatusOK, "text/html; charset=utf-8", `<a href="/namespaces/1">1</a> <b aria-current="page">2</b>`},
+		"/namespaces/3":                         {http.StatusNotFound, "text/html; charset=utf-8", "no such page"},
+		"/namespaces/x":                         {http.StatusNotFound, "text/html; charset=utf-8", "no such page"},
+		"/namespaces/status.json":               {http.StatusOK, "application/json", `"what":"namespaces"`},
+		"/namespace/shop/workloads":             {http.StatusOK, "text/html; charset=utf-8", `<a href="/workload/deployment/shop/web">deployment/shop/web</a></td><td data-label="State"><span class="state held">held</span>`},
+		"/namespace/shop/workloads/2":           {http.StatusOK, "text/html; charset=utf-8", `<a href="/namespace/shop/workloads/1">1</a> <b aria-current="page">2</b>`},
+		"/namespace/typo/workloads/9":           {http.StatusNotFound, "text/html; charset=utf-8", "of this namespace"},
+		"/namespace/shop/configs":               {http.StatusOK, "text/html; charset=utf-8", `<a href="/config/configmap/shop/settings">`},
+		"/namespace/shop/configs/2/status.json": {http.StatusOK, "application/json", `"page":2,"total":201,"pages":2`},
+		"/workloads":                            {http.StatusOK, "text/html; charset=utf-8", "<h1>Enabled workloads</h1>"},
+		"/configs":                              {http.StatusOK, "text/html; charset=utf-8", "<h1>ConfigMaps and Secrets</h1>"},
+		"/workload/deployment/default/web":      {http.StatusOK, "text/html; charset=utf-8", "<h1>deployment/default/web</h1>"},
 		"/workload/deployment/default/web/status.json":             {http.StatusOK, "application/json", `"workload":"deployment/default/web"`},
 		"/workload/deployment/default/other":                       {http.StatusNotFound, "text/html; charset=utf-8", "no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched."},
 		"/workload/deployment/default/other/status.json":           {http.StatusNotFound, "application/json", `"error":"`},
@@ -211,7 +213,7 @@ func TestEveryAnswerForbidsToLoadAnythingFromElsewhere(t *testing.T) {
 	for _, path := range []string{"/", "/status.json", "/style.css", "/nowhere", "/workload/a/b/c"} {
 		header := get(handler, path).Header()
 		policy := header.Get("Content-Security-Policy")
-		for _, part := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'none'"} {
+		for _, part := range []string{"default-src 'none'", "script-src 'self';", "style-src 'self';", "frame-ancestors 'none'", "base-uri 'none'", "form-action 'self'"} {
 			if !strings.Contains(policy, part) {
 				t.Errorf("%s: the policy lacks %q: %s", path, part, policy)
 			}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -23,7 +22,8 @@ var functions = template.FuncMap{
 	"seconds": seconds,
 	"join":    func(names []string) string { return strings.Join(names, ", ") },
 	"tiles":   tilesOf, "isIdle": isIdle, "sections": sectionsOf, "plural": plural,
-	"listingTitle": listingTitle, "listingPath": listingPath, "pagesOf": pagesOf,
+	"listingTitle": listingTitle, "listingPath": listingPath, "pagePath": pagePath, "pagesOf": pagesOf,
+	"states": func() []status.State { return status.States }, "inState": inState, "inStates": func(namespace string, states []status.State) string { return inState(namespace, "", states...) },
 	"fanOutBar": fanOutBar, "replicasBar": replicasBar, "readersGrid": readersGrid,
 }
 
@@ -32,9 +32,11 @@ var templates = template.Must(template.New("").Funcs(functions).ParseFS(template
 // page is what the template of all pages shows.
 type page struct {
 	Title string
-	// Below is the path to which those of the neighbors are appended.
-	Below string
-	Time  time.Time
+	// Below is the path to which those of the neighbors are appended, and Query comes after these.
+	Below, Query string
+	// Reload is after how many seconds the page loads itself again without JavaScript.
+	Reload int
+	Time   time.Time
 	// Part names the template that shows the data.
 	Part string
 	Data any
@@ -44,24 +46,24 @@ type page struct {
 
 // writePage writes a page.
 func writePage(out io.Writer, path string, v view) error {
-	title := "Restart controller"
+	p := page{Title: "Restart controller", Below: strings.TrimSuffix(path, "/"), Reload: 5, Time: time.Now().UTC(), Part: v.template, Data: v.data}
 	var known status.Knowledge
 	switch data := v.data.(type) {
 	case *status.Overview:
 		known = data.Knowledge
 		if data.Namespace != "" {
-			title = data.Namespace
+			p.Title = data.Namespace
 		}
 	case *status.Workload:
-		title, known = data.Workload, data.Knowledge
+		p.Title, known = data.Workload, data.Knowledge
 	case *status.Config:
-		title, known = data.Name, data.Knowledge
+		p.Title, known = data.Name, data.Knowledge
 	case *status.Listing:
-		title, known = listingTitle(data), data.Knowledge
+		p.Title, known = listingTitle(data), data.Knowledge
+		p.Query, p.Reload = queryOf(&data.Selection), 60 // so that there is time to type
 	}
-	return templates.ExecuteTemplate(out, "page.html", page{
-		Title: title, Below: strings.TrimSuffix(path, "/"), Time: time.Now().UTC(), Part: v.template, Data: v.data, IsIncomplete: len(known.Gaps) > 0,
-	})
+	p.IsIncomplete = len(known.Gaps) > 0
+	return templates.ExecuteTemplate(out, "page.html", p)
 }
 
 // withoutTime returns data without the time at which it was collected.
@@ -77,34 +79,6 @@ func withoutTime(data any) any {
 		return data.Timeless()
 	}
 	return data
-}
-
-// listingTitle says what is listed.
-func listingTitle(l *status.Listing) string {
-	switch l.What {
-	case status.ListWorkloads:
-		return "Enabled workloads in " + l.Namespace
-	case status.ListConfigs:
-		return "ConfigMaps and Secrets in " + l.Namespace
-	}
-	return "Namespaces"
-}
-
-// listingPath returns the path of a page of a list.
-func listingPath(l *status.Listing, page int) string {
-	path := "/namespaces"
-	if l.Namespace != "" {
-		path = "/namespace/" + url.PathEscape(l.Namespace) + "/" + l.What
-	}
-	return fmt.Sprintf("%s/%d", path, page)
-}
-
-// pagesOf returns the numbers of all pages of a list.
-func pagesOf(l *status.Listing) (numbers []int) {
-	for page := range l.Pages {
-		numbers = append(numbers, page+1)
-	}
-	return numbers
 }
 
 // at shows a time of this day, or another one with its date; nothing if it is not known.
@@ -169,12 +143,22 @@ func isIdle(o *status.Overview) bool {
 // section is a list of workloads.
 type section struct {
 	ID, Title string
+	States    []status.State // of the workloads
 	List      status.List[status.Entry]
 }
 
 func sectionsOf(o *status.Overview) []section {
+	in := func(states ...status.State) []status.State { return states }
 	return []section{
-		{"failed", "Failed", o.Failed}, {"lacking", "Lack a config or key that new pods need", o.Lacking}, {"retrying", "Could not be written or decided about, and are tried again", o.Retrying}, {"unready", "Not all of their pods run", o.Unready}, {"alone", "Left alone, so no config change restarts them", o.LeftAlone}, {"held", "Held", o.Held}, {"rolling", "Rolling", o.Rolling}, {"waiting", "Due, not decided yet, or waiting for other restarts", o.Waiting},
-		{"slowed", "Slowed down", o.Slowed}, {"pending", "In their grace period", o.Pending},
+		{"failed", "Failed", in(status.Failed), o.Failed},
+		{"lacking", "Lack a config or key that new pods need", in(status.Lacking), o.Lacking},
+		{"retrying", "Could not be written or decided about, and are tried again", in(status.Retrying), o.Retrying},
+		{"unready", "Not all of their pods run", in(status.Unready), o.Unready},
+		{"alone", "Left alone, so no config change restarts them", in(status.LeftAlone), o.LeftAlone},
+		{"held", "Held", in(status.Held), o.Held},
+		{"rolling", "Rolling", in(status.Rolling, status.Soaking), o.Rolling},
+		{"waiting", "Due, not decided yet, or waiting for other restarts", in(status.Deciding, status.Waiting), o.Waiting},
+		{"slowed", "Slowed down", in(status.Slowed), o.Slowed},
+		{"pending", "In their grace period", in(status.Pending), o.Pending},
 	}
 }

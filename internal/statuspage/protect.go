@@ -8,8 +8,9 @@ import (
 	"strings"
 )
 
-// policy lets the pages load nothing but their own style sheet, script and icon, and no page frame them.
-const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+// policy lets the pages load nothing but their own style sheet, script and icon, and no page frame them. The form of lists goes to the
+// page itself, which only reads.
+const policy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // protected answers only to requests for this machine by its own names. A web page on another site can
 // make the browser send requests to a loopback address, and by changing what its own name resolves to,

@@ -16,7 +16,8 @@ func busy() content {
 
 // busyListing has what either list may have, and more pages than a line has room for.
 func busyListing() *status.Listing {
-	return &status.Listing{What: status.ListWorkloads, Namespace: "shop", Total: 19_999, Page: 2, Pages: 100, Items: []status.Listed{
+	asked := status.Selection{What: status.ListWorkloads, Namespace: "shop", Page: 2, Query: "c", States: []status.State{status.Rolling, status.Held}}
+	return &status.Listing{Selection: asked, Total: 19_999, Pages: 100, Items: []status.Listed{
 		{Name: "deployment/shop/checkout", State: status.Rolling}, {Name: "deployment/shop/cart", State: status.Settled}, {Name: webConfig, State: status.Held, Workloads: 3},
 	}}
 }

@@ -5,6 +5,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
 )
 
 const hostile = `<script>alert(1)</script>"'><img src=http://elsewhere.example/x onerror=alert(2)>{{.}}`
@@ -206,6 +209,37 @@ func TestTheKeyboardKeepsItsPlaceWhenThePageChanges(t *testing.T) {
 	if focused := evaluate[string](b, "document.activeElement.innerText"); focused != "secret/billing/database" {
 		t.Errorf("focused is %q", focused)
 	}
+}
+
+func TestASearchIsInTheAddressAndIsNotLostByAChange(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t, busy()), openTab(t)
+	b.visit(s.URL + listingPath)
+	b.awaitText("#live", "live")
+	b.run(`const field = document.querySelector("#query"); field.focus(); field.setSelectionRange(1, 1)`)
+	changed := busy()
+	changed.Listing.Total++
+	s.show(changed)
+	b.awaitText("main > .note", "20000 found, sorted by name")
+	if focused := evaluate[string](b, "document.activeElement.id"); focused != "query" {
+		t.Errorf("focused is %q", focused)
+	}
+	b.do(chromedp.KeyEvent("art"))
+	b.awaitText("#live", "paused while you type")
+	s.show(busy())
+	b.do(chromedp.KeyEvent(kb.Enter))
+	b.awaitText("main > .note", "19999 found, sorted by name")
+	if address := evaluate[string](b, "location.pathname + location.search"); address != listingPath+"?q=cart&state=rolling&state=held" {
+		t.Errorf("the address is %s", address)
+	}
+	s.mu.Lock()
+	if want := "q=cart&state=rolling&state=held"; s.query != want {
+		t.Errorf("asked for is %s, want %s", s.query, want)
+	}
+	s.mu.Unlock()
+	s.show(changed)
+	b.awaitText("main > .note", "20000 found, sorted by name")
+	b.requireNoTrouble(s.host())
 }
 
 // run runs a script on the page.

@@ -32,6 +32,7 @@ type server struct {
 
 	mu      sync.Mutex
 	content content
+	query   string // of the last list that was asked for
 }
 
 // The paths of one page of each kind.
@@ -53,7 +54,7 @@ func serve(t *testing.T, c content) *server {
 		Overview:     func(string) *status.Overview { return s.shown().Overview },
 		Workload:     func(string) *status.Workload { return s.shown().Workload },
 		Config:       func(string) *status.Config { return s.shown().Config },
-		List:         func(string, string, int) *status.Listing { return s.shown().Listing },
+		List:         func(status.Selection) *status.Listing { return s.shown().Listing },
 		HasNamespace: func(string) bool { return true },
 		MistakeOn:    func(string) *status.Mistake { return nil },
 	}, slog.New(slog.DiscardHandler))
@@ -61,6 +62,10 @@ func serve(t *testing.T, c content) *server {
 		if r.Header.Get("Accept") == "text/event-stream" {
 			s.streams.Add(1)
 			defer s.streams.Add(-1)
+		} else if r.URL.Path == listingPath {
+			s.mu.Lock()
+			s.query = r.URL.RawQuery
+			s.mu.Unlock()
 		}
 		page.ServeHTTP(w, r)
 	}))
@@ -94,7 +99,7 @@ func idle() content {
 		Overview: &status.Overview{Leads: true, Workloads: 214, Configs: 1032},
 		Workload: &status.Workload{Entry: status.Entry{Workload: "deployment/shop/checkout", State: status.Settled}, Decision: status.Decision{Outcome: "keep", Reason: "nothing has changed"}},
 		Config:   &status.Config{Name: "configmap/shop/web-config", Exists: true, KeyCount: 1, Keys: []string{"COLOR"}},
-		Listing:  &status.Listing{What: status.ListConfigs, Namespace: "shop", Page: 1, Pages: 1},
+		Listing:  &status.Listing{Selection: status.Selection{What: status.ListConfigs, Namespace: "shop", Page: 1}, Pages: 1},
 	}
 }
 
@@ -125,7 +130,7 @@ func embellished(t *testing.T, c content, text string) content {
 }
 
 // fixed are the fields of which nobody has a say.
-var fixed = []string{"time", "since", "until", "due", "written", "state", "reason", "outcome", "what"}
+var fixed = []string{"time", "since", "until", "due", "written", "state", "reason", "outcome", "what", "states"}
 
 func embellish(key string, value any, text string) any {
 	switch value := value.(type) {

@@ -16,10 +16,23 @@ function isTextSelected() {
   return !selection.isCollapsed && document.getElementById('main').contains(selection.anchorNode);
 }
 
+// Nor must whoever types lose the text.
+function isTyping() {
+  return [...document.querySelectorAll('input[type=search]')].some(field => field.value !== field.defaultValue);
+}
+
+function isInUse() {
+  return isTextSelected() || isTyping();
+}
+
 function replaceMain(fresh) {
-  const focused = document.activeElement.getAttribute('href');
+  const active = document.activeElement, focused = active.getAttribute('href'), {selectionStart, selectionEnd} = active;
   document.getElementById('main').replaceWith(fresh);
-  if (focused) {
+  if (active.matches('#query')) {
+    const field = document.getElementById('query');
+    field?.focus({preventScroll: true});
+    field?.setSelectionRange(selectionStart, selectionEnd);
+  } else if (focused) {
     [...document.links].find(link => link.getAttribute('href') === focused)?.focus({preventScroll: true});
   }
 }
@@ -28,12 +41,12 @@ async function reload() {
   isLoading = true;
   isOutdated = false;
   try {
-    const answer = await fetch(location.pathname, {cache: 'no-store'});
+    const answer = await fetch(location.pathname + location.search, {cache: 'no-store'});
     const page = new DOMParser().parseFromString(await answer.text(), 'text/html');
     const fresh = page.getElementById('main');
     if (!fresh) {
       say('not live: the page cannot be loaded', true);
-    } else if (isTextSelected()) {
+    } else if (isInUse()) {
       isOutdated = true;
     } else {
       replaceMain(fresh);
@@ -51,14 +64,15 @@ function catchUp() {
   if (!isOutdated || isLoading) {
     return;
   }
-  if (isTextSelected()) {
-    say('paused while text is selected', false);
+  if (isInUse()) {
+    say(isTyping() ? 'paused while you type' : 'paused while text is selected', false);
   } else {
     reload();
   }
 }
 
 document.addEventListener('selectionchange', catchUp);
+document.addEventListener('input', catchUp);
 
 let events;
 

@@ -58,7 +58,7 @@ func passedOn(from http.Header) http.Header {
 }
 
 // policy lets the pages load nothing from elsewhere, whatever the pod answers.
-const policy = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+const policy = "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 // protected answers only to requests that read, for this machine by its own names. A page of another site can make its own name
 // resolve to a loopback address, and could then read the answers; but the browser says for which name it asks.

@@ -83,7 +83,7 @@ func TestOnlyWhatThePageNeedsIsPassedOn(t *testing.T) {
 		}
 	}
 	slices.Sort(passed)
-	if !slices.Equal(passed, []string{"Accept", "Sec-Fetch-Site"}) || p.asked.URL.Path != "/workload/deployment/shop/web" {
+	if !slices.Equal(passed, []string{"Accept", "Sec-Fetch-Site"}) || p.asked.URL.RequestURI() != "/workload/deployment/shop/web?x=1" {
 		t.Errorf("%s is asked for with %v", p.asked.URL, passed)
 	}
 	header := response.Header()

@@ -57,7 +57,9 @@ func NewPages(config *rest.Config, place Place) (*Pages, error) {
 	if err != nil {
 		return nil, err
 	}
-	p.direct, err = url.Parse(page.url)
+	if p.direct, err = url.Parse(page.url); err == nil {
+		p.direct = p.direct.JoinPath("/") // otherwise it would have relative paths
+	}
 	return p, err
 }
 
@@ -122,6 +124,7 @@ func (p *Pages) RoundTrip(r *http.Request) (*http.Response, error) {
 func (p *Pages) roundTripDirectly(r *http.Request) (*http.Response, error) {
 	sent := r.Clone(r.Context())
 	sent.URL = p.direct.JoinPath(r.URL.Path)
+	sent.URL.RawQuery = r.URL.RawQuery
 	sent.Host = sent.URL.Host
 	response, err := p.transport.RoundTrip(sent)
 	if err != nil {

@@ -145,6 +145,11 @@ func TestThePagesOfALeaderOutsideOfTheClusterHaveAURL(t *testing.T) {
 	if said, err := get(t, pages, "/"); err != nil || said != "200 leader at "+page.Listener.Addr().String() {
 		t.Errorf("%s, %v", said, err)
 	}
+	echo := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.RequestURI) }))
+	t.Cleanup(echo.Close)
+	if said, err := get(t, newPages(t, nil, leader.Place{URL: echo.URL}), "/workloads?q=web&state=held"); err != nil || said != "200 /workloads?q=web&state=held" {
+		t.Errorf("%s, %v", said, err)
+	}
 	page.Close()
 	if said, err := get(t, pages, "/"); err == nil || !strings.HasPrefix(err.Error(), page.URL+"/ cannot be asked: ") {
 		t.Errorf("%s, %v", said, err)
