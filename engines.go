@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -187,7 +188,9 @@ func statusOf(all engines, candidate *election.Election, missing *permissions.Mi
 			rollouts = e.Rollouts
 		}
 	}
+	pod, _ := os.Hostname() // which the page does without
 	return statuspage.Source{
+		Version: version, Pod: pod,
 		Leads: restarts.Leads,
 		Knowledge: func(namespace string) status.Knowledge {
 			known := status.NewKnowledge(restarts.Leads(), candidate.Lease(), restarts.Watches(namespace), time.Now())

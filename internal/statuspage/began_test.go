@@ -46,13 +46,14 @@ func TestTheRowOfARefusalSaysWhatTheNextAttemptWaitsFor(t *testing.T) {
 func TestThePageOfAWorkloadThatIsLeftAloneSaysWhyAndNothingThatIsNotKnown(t *testing.T) {
 	alone := status.Entry{Workload: "deployment/a/web", State: status.LeftAlone, Text: "it has no pod template"}
 	const why = "no config change restarts it: <strong>it has no pod template</strong>"
+	h := &handler{source: Source{Leads: func() bool { return true }}}
 	var page strings.Builder
 	o := &status.Overview{Leads: true, LeftAlone: status.List[status.Entry]{Total: 1, Items: []status.Entry{alone}}}
-	if err := writePage(&page, "/", view{template: "overview", data: o}); err != nil || !strings.Contains(page.String(), why) || !strings.Contains(page.String(), `<b>1</b> left alone`) || strings.Contains(page.String(), "Nothing waits") {
+	if err := h.writePage(&page, "/", view{template: "overview", data: o}); err != nil || !strings.Contains(page.String(), why) || !strings.Contains(page.String(), `<b>1</b> left alone`) || strings.Contains(page.String(), "Nothing waits") {
 		t.Errorf("the overview: %v\n%s", err, &page)
 	}
 	page.Reset()
-	if err := writePage(&page, "/", view{template: "workload", data: &status.Workload{Entry: alone}}); err != nil || !strings.Contains(page.String(), why) || strings.Contains(page.String(), "No ConfigMap or Secret") || strings.Contains(page.String(), "not trusted") {
+	if err := h.writePage(&page, "/", view{template: "workload", data: &status.Workload{Entry: alone}}); err != nil || !strings.Contains(page.String(), why) || strings.Contains(page.String(), "No ConfigMap or Secret") || strings.Contains(page.String(), "not trusted") {
 		t.Errorf("its page: %v\n%s", err, &page)
 	}
 }

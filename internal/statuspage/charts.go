@@ -49,6 +49,12 @@ func replicasBar(r status.Replicas, of status.Rollout) bar {
 	return newBar(label, whole, part{"delivered", r.Available}, part{"rolling", r.Present - r.Available})
 }
 
+// What the parts of bars mean.
+var (
+	fanOutLegend  = []tile{{"delivered", "delivered", 0}, {"rolling", "rolling", 0}, {"ground", "waiting, failed or not needed", 0}}
+	rolloutLegend = []tile{{"delivered", "available", 0}, {"rolling", "not available yet", 0}, {"ground", "missing", 0}}
+)
+
 const (
 	// maxSquares is how many squares a picture has at most, apart from one for each state that is rare.
 	maxSquares   = 400

@@ -23,6 +23,8 @@ import (
 
 // Source is what the pages show. Its functions may be called by several goroutines at once.
 type Source struct {
+	// Version is that of the program, and Pod the name of its pod.
+	Version, Pod string
 	// Leads reports whether this process acts. If it does not, only Overview and Knowledge are called.
 	Leads func() bool
 	// Knowledge is how much this process knows of one namespace, or of all if it is empty.
@@ -220,7 +222,7 @@ func (h *handler) respondPage(w http.ResponseWriter, r *http.Request, v view) {
 	body := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(body)
 	body.Reset()
-	if err := writePage(body, r.URL.Path, v); err != nil {
+	if err := h.writePage(body, r.URL.Path, v); err != nil {
 		h.fail(w, fmt.Errorf("write page: %w", err))
 		return
 	}

@@ -239,14 +239,27 @@ func TestAStandbyNamesTheLeaderOnEachPage(t *testing.T) {
 	}
 }
 
-func TestTheLeaderSaysSinceWhenItLeads(t *testing.T) {
-	c := leading()
-	if page := get(c.handler(), "/").Body.String(); strings.Contains(page, "has led since") {
-		t.Errorf("without a lease: %s", page)
+func TestEachPageSaysWhoAnswersAndSinceWhenItLeads(t *testing.T) {
+	lease := &status.Lease{Holder: "controller-abc", Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
+	leads, elected, stands := status.Overview{Leads: true}, status.Overview{Leads: true}, status.Overview{}
+	elected.Lease, stands.Lease = lease, lease
+	for want, overview := range map[string]status.Overview{
+		"version 1.2, pod controller-abc": leads, "version 1.2, pod controller-abc, leads since 2026-05-01 12:00:00": elected, "version 1.2, pod controller-abc, stands by": stands,
+	} {
+		c := &cluster{overview: overview}
+		source := c.source()
+		source.Version, source.Pod = "1.2", "controller-abc"
+		for _, path := range []string{"/", "/namespace/shop/workloads", "/workload/deployment/default/web", "/config/configmap/default/shared/flags"} {
+			if page := get(newHandler(source), path).Body.String(); !strings.Contains(page, `<p id="about">`+want+"</p>") {
+				t.Errorf("%s lacks %s: %s", path, want, page)
+			}
+		}
+		if page := get(newHandler(source), "/nowhere").Body.String(); strings.Contains(page, "1.2") {
+			t.Errorf("nowhere is %s", page)
+		}
 	}
-	c.overview.Lease = &status.Lease{Holder: "controller-abc", Since: time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)}
-	if page := get(c.handler(), "/").Body.String(); !strings.Contains(page, "This replica has led since") || !strings.Contains(page, "2026-05-01") {
-		t.Errorf("with a lease: %s", page)
+	if page := get(leading().handler(), "/").Body.String(); !strings.Contains(page, `<p id="about"></p>`) {
+		t.Errorf("nothing is known: %s", page)
 	}
 }
 

@@ -55,7 +55,7 @@ func TestWhatIsSearchedForIsKeptByTheLinksOfAList(t *testing.T) {
 		`<a href="/namespace/shop/workloads?q=a%26%22%3E">any state</a>`,
 		`<a class="state held" href="/namespace/shop/workloads?q=a%26%22%3E&amp;state=held" aria-current="true">held</a>`,
 		`<a class="state failed" href="/namespace/shop/workloads?q=a%26%22%3E&amp;state=failed">failed</a>`,
-		"201 found, sorted by name", `<noscript><meta http-equiv="refresh" content="60"></noscript>`,
+		"201 found, sorted by name; page 1 of 2", `<noscript><meta http-equiv="refresh" content="60"></noscript>`,
 	} {
 		if !strings.Contains(page, part) {
 			t.Errorf("it lacks %s:\n%s", part, page)

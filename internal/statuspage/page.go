@@ -6,6 +6,7 @@ import (
 	"html/template"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -19,12 +20,13 @@ var templateFiles embed.FS
 var functions = template.FuncMap{
 	"at":      func(t time.Time) string { return at(t, time.Now().UTC()) },
 	"ago":     func(t time.Time) string { return ago(t, time.Now()) },
-	"seconds": seconds,
-	"join":    func(names []string) string { return strings.Join(names, ", ") },
-	"tiles":   tilesOf, "isIdle": isIdle, "sections": sectionsOf, "plural": plural,
+	"seconds": seconds, "count": count,
+	"join":  func(names []string) string { return strings.Join(names, ", ") },
+	"tiles": tilesOf, "isIdle": isIdle, "sections": sectionsOf, "plural": plural,
 	"listingTitle": listingTitle, "listingPath": listingPath, "pagePath": pagePath, "pagesOf": pagesOf,
 	"states": func() []status.State { return status.States }, "inState": inState, "inStates": func(namespace string, states []status.State) string { return inState(namespace, "", states...) },
 	"fanOutBar": fanOutBar, "replicasBar": replicasBar, "readersGrid": readersGrid,
+	"fanOutLegend": func() []tile { return fanOutLegend }, "rolloutLegend": func() []tile { return rolloutLegend },
 }
 
 var templates = template.Must(template.New("").Funcs(functions).ParseFS(templateFiles, "templates/*.html"))
@@ -40,12 +42,14 @@ type page struct {
 	// Part names the template that shows the data.
 	Part string
 	Data any
+	// About says which program answers.
+	About string
 	// IsIncomplete means that the page does not show everything.
 	IsIncomplete bool
 }
 
 // writePage writes a page.
-func writePage(out io.Writer, path string, v view) error {
+func (h *handler) writePage(out io.Writer, path string, v view) error {
 	p := page{Title: "Restart controller", Below: strings.TrimSuffix(path, "/"), Reload: 5, Time: time.Now().UTC(), Part: v.template, Data: v.data}
 	var known status.Knowledge
 	switch data := v.data.(type) {
@@ -62,8 +66,26 @@ func writePage(out io.Writer, path string, v view) error {
 		p.Title, known = listingTitle(data), data.Knowledge
 		p.Query, p.Reload = queryOf(&data.Selection), 60 // so that there is time to type
 	}
-	p.IsIncomplete = len(known.Gaps) > 0
+	p.IsIncomplete, p.About = len(known.Gaps) > 0, h.about(known.Lease, p.Time)
 	return templates.ExecuteTemplate(out, "page.html", p)
+}
+
+// about says which program answers, and since when it leads, as far as that is known.
+func (h *handler) about(lease *status.Lease, now time.Time) string {
+	var facts []string
+	if h.source.Version != "" {
+		facts = append(facts, "version "+h.source.Version)
+	}
+	if h.source.Pod != "" {
+		facts = append(facts, "pod "+h.source.Pod)
+	}
+	switch leads := h.source.Leads(); {
+	case leads && lease != nil && !lease.Since.IsZero():
+		facts = append(facts, "leads since "+at(lease.Since, now))
+	case !leads:
+		facts = append(facts, "stands by")
+	}
+	return strings.Join(facts, ", ")
 }
 
 // withoutTime returns data without the time at which it was collected.
@@ -111,6 +133,14 @@ func seconds(count int) string {
 		return fmt.Sprintf("%d h %d min", count/3600, count%3600/60)
 	}
 	return fmt.Sprintf("%d d %d h", count/86400, count%86400/3600)
+}
+
+// count shows a number with its thousands apart.
+func count(number int) string {
+	if number < 1000 {
+		return strconv.Itoa(number)
+	}
+	return fmt.Sprintf("%s,%03d", count(number/1000), number%1000)
 }
 
 // tile is a number at the top of the overview.

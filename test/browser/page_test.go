@@ -20,7 +20,7 @@ func TestPagesFitAllScreens(t *testing.T) {
 		s, b := serve(t, c), openTab(t)
 		for _, path := range paths {
 			b.visit(s.URL + path)
-			for _, width := range []int64{360, 800, 1400} {
+			for _, width := range []int64{360, 500, 800, 1280, 1400} {
 				b.resize(width, 900)
 				if wide := evaluate[int64](b, "document.documentElement.scrollWidth"); wide > width {
 					t.Errorf("%s: %s is %d pixels wide on a screen of %d", name, path, wide, width)
@@ -205,7 +205,7 @@ func TestTheKeyboardKeepsItsPlaceWhenThePageChanges(t *testing.T) {
 	b.run(`document.querySelector("#halts a").focus()`)
 	c.Overview.Workloads++
 	s.show(c)
-	b.awaitText(".note", fmt.Sprintf("%d enabled workloads, 1032 ConfigMaps and Secrets", c.Overview.Workloads))
+	b.awaitText(".note", fmt.Sprintf("%d enabled workloads, 1,032 ConfigMaps and Secrets", c.Overview.Workloads))
 	if focused := evaluate[string](b, "document.activeElement.innerText"); focused != "secret/billing/database" {
 		t.Errorf("focused is %q", focused)
 	}
@@ -220,7 +220,7 @@ func TestASearchIsInTheAddressAndIsNotLostByAChange(t *testing.T) {
 	changed := busy()
 	changed.Listing.Total++
 	s.show(changed)
-	b.awaitText("main > .note", "20000 found, sorted by name")
+	b.awaitText("main > .note", "20,000 found, sorted by name; page 2 of 100")
 	if focused := evaluate[string](b, "document.activeElement.id"); focused != "query" {
 		t.Errorf("focused is %q", focused)
 	}
@@ -228,7 +228,7 @@ func TestASearchIsInTheAddressAndIsNotLostByAChange(t *testing.T) {
 	b.awaitText("#live", "paused while you type")
 	s.show(busy())
 	b.do(chromedp.KeyEvent(kb.Enter))
-	b.awaitText("main > .note", "19999 found, sorted by name")
+	b.awaitText("main > .note", "19,999 found, sorted by name; page 2 of 100")
 	if address := evaluate[string](b, "location.pathname + location.search"); address != listingPath+"?q=cart&state=rolling&state=held" {
 		t.Errorf("the address is %s", address)
 	}
@@ -238,7 +238,7 @@ func TestASearchIsInTheAddressAndIsNotLostByAChange(t *testing.T) {
 	}
 	s.mu.Unlock()
 	s.show(changed)
-	b.awaitText("main > .note", "20000 found, sorted by name")
+	b.awaitText("main > .note", "20,000 found, sorted by name; page 2 of 100")
 	b.requireNoTrouble(s.host())
 }
 

@@ -43,18 +43,26 @@ const (
 	listingPath  = "/namespace/shop/workloads"
 )
 
-var paths = []string{overviewPath, workloadPath, listingPath, configPath}
+var paths = []string{overviewPath, workloadPath, listingPath, "/configs", "/namespaces", configPath}
 
 func serve(t *testing.T, c content) *server {
 	t.Helper()
 	s := &server{content: c}
 	page := statuspage.New(statuspage.Source{
-		Leads:        func() bool { return s.shown().Overview.Leads },
-		Knowledge:    func(string) status.Knowledge { return s.shown().Overview.Knowledge },
-		Overview:     func(string) *status.Overview { return s.shown().Overview },
-		Workload:     func(string) *status.Workload { return s.shown().Workload },
-		Config:       func(string) *status.Config { return s.shown().Config },
-		List:         func(status.Selection) *status.Listing { return s.shown().Listing },
+		Version: "2.0.0", Pod: "kubernetes-deployment-restart-controller-7d9c5b6f4-x2x7q",
+		Leads:     func() bool { return s.shown().Overview.Leads },
+		Knowledge: func(string) status.Knowledge { return s.shown().Overview.Knowledge },
+		Overview:  func(string) *status.Overview { return s.shown().Overview },
+		Workload:  func(string) *status.Workload { return s.shown().Workload },
+		Config:    func(string) *status.Config { return s.shown().Config },
+		List: func(asked status.Selection) *status.Listing {
+			l := s.shown().Listing
+			if l != nil {
+				l = new(*l)
+				l.What = asked.What
+			}
+			return l
+		},
 		HasNamespace: func(string) bool { return true },
 		MistakeOn:    func(string) *status.Mistake { return nil },
 	}, slog.New(slog.DiscardHandler))

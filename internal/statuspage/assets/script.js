@@ -50,6 +50,7 @@ async function reload() {
       isOutdated = true;
     } else {
       replaceMain(fresh);
+      document.getElementById('about').textContent = page.getElementById('about')?.textContent ?? '';
       const isIncomplete = 'incomplete' in fresh.dataset;
       say(isIncomplete ? 'live, but incomplete' : 'live', isIncomplete);
     }
