@@ -57,6 +57,13 @@ func TestTheOverviewShowsAnEditOnItsWayToTheReaders(t *testing.T) {
 	if got := w.controller.ExplainConfig("configmap/a/c", time.Now()).States; !maps.Equal(got, map[status.State]int{status.Soaking: 1, status.Waiting: 2}) {
 		t.Errorf("while it soaks: %v", got)
 	}
+	if c := w.controller.ExplainConfig("configmap/a/c", time.Now()); c.Restarts.Total != 1 || c.Restarts.Items[0].Workload != objecttest.DeploymentNamed(w.restarted()[0]).String() || c.RestartsSince.IsZero() || c.MissesRestarts {
+		t.Errorf("the restarts for it: %+v since %s, some are not known: %t", c.Restarts, c.RestartsSince, c.MissesRestarts)
+	}
+	w.controller.gate.Began = time.Now().Add(time.Hour)
+	if c := w.controller.ExplainConfig("configmap/a/c", time.Now()); !c.MissesRestarts {
+		t.Error("a former leader may have made some")
+	}
 	o = w.overview()
 	if o.Pending.Total != 0 || o.Rolling.Total != 1 || o.Waiting.Total != 2 {
 		t.Fatalf("after the grace period: %+v", o)

@@ -99,7 +99,7 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 	case former.IsProof(): // a former leader may have seen that it has proven what it is exposed to
 		d.judged(ref)
 	}
-	d.History.Begin(ref, id, wording.CauseNote(decision), now)
+	d.History.Begin(ref, id, wording.CauseNote(decision), now, configsOf(&decision)...)
 	d.follow(w, restart)
 }
 

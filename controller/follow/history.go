@@ -33,12 +33,13 @@ type History struct {
 type pastRestart struct {
 	workload names.WorkloadRef
 	id       string
-	number   int // in the order in which restarts became known
+	configs  []names.ConfigRef // for which it was made
+	number   int               // in the order in which restarts became known
 	restart  status.Restart
 }
 
-// Begin notes that a restart has begun, unless that is known.
-func (h *History) Begin(ref names.WorkloadRef, id, cause string, at time.Time) {
+// Begin notes that a restart has begun for some configs, unless that is known.
+func (h *History) Begin(ref names.WorkloadRef, id, cause string, at time.Time, configs ...names.ConfigRef) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	last := h.in[ref.Namespace]
@@ -56,7 +57,7 @@ func (h *History) Begin(ref names.WorkloadRef, id, cause string, at time.Time) {
 	}
 	h.kept++
 	h.seen++
-	h.in[ref.Namespace] = append(h.in[ref.Namespace], pastRestart{ref, id, h.seen, status.Restart{Time: at.UTC(), Workload: ref.String(), Cause: brief.Within(LongestWhy, cause)}})
+	h.in[ref.Namespace] = append(h.in[ref.Namespace], pastRestart{ref, id, configs, h.seen, status.Restart{Time: at.UTC(), Workload: ref.String(), Cause: brief.Within(LongestWhy, cause)}})
 }
 
 // makeRoom forgets a restart if there is no room for another one of a namespace.
@@ -112,6 +113,22 @@ func (h *History) All(namespace string) status.List[status.Restart] {
 		}
 	}
 	return status.ListOf(latest, func(past *pastRestart) status.Restart { return past.restart })
+}
+
+// For returns the restarts for a config since a time, the earliest first.
+func (h *History) For(config names.ConfigRef, since time.Time) status.List[status.Restart] {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	earliest := status.NewShortlist(func(a, b *pastRestart) int {
+		return cmp.Or(a.restart.Time.Compare(b.restart.Time), cmp.Compare(a.number, b.number))
+	})
+	last := h.in[config.Namespace]
+	for i := range last {
+		if past := &last[i]; !past.restart.Time.Before(since) && slices.Contains(past.configs, config) {
+			earliest.Add(past)
+		}
+	}
+	return status.ListOf(earliest, func(past *pastRestart) status.Restart { return past.restart })
 }
 
 // WhyOf says what became of the last restart of a workload, empty if that is not remembered.

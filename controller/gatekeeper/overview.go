@@ -32,6 +32,13 @@ func (g *Gatekeeper) OverviewOf(config names.ConfigRef) (status.List[status.FanO
 	return status.ListOf(progress, g.fanOutOf), status.ListOf(active, g.haltOf)
 }
 
+// IsBeforeBegin reports whether a time was before this process began to lead.
+func (g *Gatekeeper) IsBeforeBegin(t time.Time) bool {
+	g.Mu.Lock()
+	defer g.Mu.Unlock()
+	return t.Before(g.Began)
+}
+
 // concerns reports whether a config is in a namespace, or has copies in many.
 func concerns(asked string, config names.ConfigRef) bool {
 	return notes.IsInside(asked, config.Namespace) || gate.IsGroup(config)

@@ -270,6 +270,7 @@ func (b *Board) ExplainConfig(name string, now time.Time) *status.Config {
 		explained.Content, explained.KeyCount = b.Catalog.ContentID(ref, nil), len(known.Keys)
 		explained.Keys = keyNames(known)
 	}
+	b.addRestarts(explained, ref, known)
 	list := status.NewShortlist(compareReaders)
 	for _, w := range readers {
 		s := b.StandingOf(w.Ref)
@@ -278,6 +279,18 @@ func (b *Board) ExplainConfig(name string, now time.Time) *status.Config {
 	}
 	explained.Readers = status.ListOf(list, b.entry)
 	return explained
+}
+
+// addRestarts adds the restarts for the contents of a config that are on their way, or for the last one.
+func (b *Board) addRestarts(to *status.Config, ref names.ConfigRef, known *content.Config) {
+	since := known.LastEdit(func(annotation.Edit) bool { return true })
+	for _, f := range to.FanOuts.Items {
+		if since.IsZero() || f.Since.Before(since) {
+			since = f.Since
+		}
+	}
+	to.Restarts, to.RestartsSince = b.Deliveries.History.For(ref, since.Truncate(time.Second)), since.UTC()
+	to.MissesRestarts = b.Gate.IsBeforeBegin(since)
 }
 
 // compareReaders sorts those first that need attention, and those last that wait for nothing.

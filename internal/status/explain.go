@@ -128,6 +128,12 @@ type Config struct {
 	Readers List[Entry]   `json:"readers"`
 	FanOuts List[FanOut]  `json:"fanOuts"`
 	Halts   List[Halt]    `json:"halts"`
+	// Restarts are those for its content, the earliest first: those that this process knows since RestartsSince, which is when
+	// the earliest of the fan-outs or else the last edit was, zero if neither is known. MissesRestarts means that a former leader
+	// has made restarts since then, or may have.
+	Restarts       List[Restart] `json:"restarts"`
+	RestartsSince  time.Time     `json:"restartsSince,omitzero"`
+	MissesRestarts bool          `json:"missesRestarts,omitempty"`
 }
 
 // Timeless returns the same without what changes although nothing happens.

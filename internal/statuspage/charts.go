@@ -1,8 +1,10 @@
 package statuspage
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
+	"time"
 
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -51,9 +53,50 @@ func replicasBar(r status.Replicas, of status.Rollout) bar {
 
 // What the parts of bars mean.
 var (
-	fanOutLegend  = []tile{{"delivered", "delivered", 0}, {"rolling", "rolling", 0}, {"ground", "waiting, failed or not needed", 0}}
-	rolloutLegend = []tile{{"delivered", "available", 0}, {"rolling", "not available yet", 0}, {"ground", "missing", 0}}
+	fanOutLegend   = []tile{{"delivered", "delivered", 0}, {"rolling", "rolling", 0}, {"ground", "waiting, failed or not needed", 0}}
+	timelineLegend = []tile{{"rolling", "under way", 0}, {"delivered", "delivered", 0}, {"failed", "failed", 0}, {"pending", "unknown", 0}}
+	rolloutLegend  = []tile{{"delivered", "available", 0}, {"rolling", "not available yet", 0}, {"ground", "missing", 0}}
 )
+
+// timeline shows since when and how long workloads restarted.
+type timeline struct {
+	From, To time.Time
+	Rows     []timelineRow
+}
+
+type timelineRow struct {
+	status.Restart
+	Bar bar
+}
+
+// thinnest is how wide a part of a timeline is at least, so that one can see it.
+const thinnest = 1.0
+
+// timelineOf shows restarts, the earliest of which is the first.
+func timelineOf(restarts []status.Restart, now time.Time) (t timeline) {
+	if len(restarts) == 0 {
+		return t
+	}
+	t.From, t.To = restarts[0].Time, restarts[0].Time
+	ends := make([]time.Time, len(restarts))
+	for i, r := range restarts {
+		if ends[i] = r.Time.Add(time.Duration(r.Took) * time.Second); r.Outcome == "" && now.After(r.Time) {
+			ends[i] = now
+		}
+		if ends[i].After(t.To) {
+			t.To = ends[i]
+		}
+	}
+	share := func(d time.Duration) float64 { return 100 * d.Seconds() / max(1, t.To.Sub(t.From).Seconds()) }
+	for i, r := range restarts {
+		class := map[status.Outcome]string{"": "rolling", status.Recovered: "delivered", status.Unknown: "pending"}[r.Outcome]
+		width := max(thinnest, share(ends[i].Sub(r.Time)))
+		part := segment{cmp.Or(class, string(r.Outcome)), min(share(r.Time.Sub(t.From)), 100-width), width}
+		label := fmt.Sprintf("from %s to %s", at(r.Time, now), at(ends[i], now))
+		t.Rows = append(t.Rows, timelineRow{r, bar{label, []segment{part}}})
+	}
+	return t
+}
 
 const (
 	// maxSquares is how many squares a picture has at most, apart from one for each state that is rare.

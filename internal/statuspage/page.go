@@ -26,7 +26,9 @@ var functions = template.FuncMap{
 	"listingTitle": listingTitle, "listingPath": listingPath, "pagePath": pagePath, "pagesOf": pagesOf,
 	"states": func() []status.State { return status.States }, "inState": inState, "inStates": func(namespace string, states []status.State) string { return inState(namespace, "", states...) },
 	"fanOutBar": fanOutBar, "replicasBar": replicasBar, "readersGrid": readersGrid,
-	"fanOutLegend": func() []tile { return fanOutLegend }, "rolloutLegend": func() []tile { return rolloutLegend },
+	"timeline":       func(restarts []status.Restart) timeline { return timelineOf(restarts, time.Now().UTC()) },
+	"timelineLegend": func() []tile { return timelineLegend },
+	"fanOutLegend":   func() []tile { return fanOutLegend }, "rolloutLegend": func() []tile { return rolloutLegend },
 }
 
 var templates = template.Must(template.New("").Funcs(functions).ParseFS(templateFiles, "templates/*.html"))

@@ -61,7 +61,7 @@ func pages(text string) map[string]string {
 	source.Config = func(name string) *status.Config {
 		return &status.Config{
 			Name: name + text, Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Mistake: &fill(text).Mistakes.Items[0], SharedWith: text, Ignored: true, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
-			Readers: fill(text).Waiting, FanOuts: fill(text).FanOuts, Halts: fill(text).Halts,
+			Readers: fill(text).Waiting, FanOuts: fill(text).FanOuts, Halts: fill(text).Halts, Restarts: fill(text).Restarts, MissesRestarts: true,
 		}
 	}
 	handler := newHandler(source)
@@ -200,7 +200,7 @@ func TestTheDetailsOfWorkloadsAndConfigsAreShown(t *testing.T) {
 		"/workload/deployment/a/web": {
 			"<dt>Enabled</dt><dd>by plain</dd>", "<dt>Method</dt><dd>plain</dd>", `<td data-label="Read as">files, API</td>`, `<td data-label="Exists">yes, ignored</td>`,
 		},
-		"/config/configmap/a/c": {"Its changes restart nobody: it is ignored."},
+		"/config/configmap/a/c": {"Its changes restart nobody: it is ignored.", "; restarts that ended under a former leader are not known</p>", `<rect class="failed" x="`, `and 5 more: see the <a href="#readers">`},
 	} {
 		for _, part := range parts {
 			if !strings.Contains(all[path], part) {

@@ -95,11 +95,30 @@ func busyWorkload(entry status.Entry) *status.Workload {
 	}
 }
 
+// spread are the restarts of a slow start, of which the last ones are under way.
+func spread() status.List[status.Restart] {
+	l := list[status.Restart](9)
+	for i := range 50 {
+		r := status.Restart{Time: before(time.Duration(120-10*min(i, 4)-i) * time.Second), Workload: fmt.Sprintf("deployment/shop/front-%02d", i), Cause: webConfig, Outcome: status.Delivered, Took: 9}
+		switch {
+		case i == 2:
+			r.Outcome, r.Why = status.Broken, "a pod is broken: CrashLoopBackOff"
+		case i == 3:
+			r.Outcome = status.Unknown
+		case i > 46:
+			r.Outcome, r.Took = "", 0
+		}
+		l.Items = append(l.Items, r)
+		l.Total++
+	}
+	return l
+}
+
 func busyConfig(o *status.Overview) *status.Config {
 	return &status.Config{
 		Name: webConfig, Exists: true, KeyCount: 3, Keys: []string{"COLOR", "GREETING", "LOG_LEVEL"}, Content: "8c1f0a22", Gradual: true,
 		Hold: "until the freeze ends", Mistake: &status.Mistake{Problem: "its window cannot be read", Beginning: status.Beginning{Since: before(time.Minute)}}, Window: "* *", SharedWith: "team-a,team-b", Ignored: true,
 		States:  map[status.State]int{status.Settled: 5, status.Soaking: 2, status.Rolling: 3, status.Deciding: 2, status.Pending: 1, status.Waiting: 37, status.Slowed: 1, status.Held: 2, status.Failed: 1},
-		Readers: list(37, append(slices.Clone(o.Rolling.Items), o.Waiting.Items...)...), FanOuts: o.FanOuts, Halts: o.Halts,
+		Readers: list(37, append(slices.Clone(o.Rolling.Items), o.Waiting.Items...)...), FanOuts: o.FanOuts, Halts: o.Halts, Restarts: spread(), MissesRestarts: true,
 	}
 }
