@@ -16,6 +16,9 @@ COMMITTED = $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 ARCHITECTURES := amd64 arm64
 PLUGIN_PLATFORMS ?= linux-amd64 linux-arm64 darwin-amd64 darwin-arm64 windows-amd64
 COSIGN_VERSION := v3.1.3
+# For the tests of the status page: the version of axe-core, and the checksum of its package.
+AXE := 4.14.1
+AXE_SUM := e6b0ce02b84d892e2e33e403485e7f3d6c29e2be6df65daf44d89ba564139745
 FUZZTIME ?= 1m
 ROLLOUTS ?= 500000
 FLEETS ?= 100000
@@ -102,6 +105,16 @@ bin/promtool: tools/go.mod tools/go.sum
 	@$(PROGRESS) promtool go build -C tools -o ../bin/promtool -tags remove_all_sd -ldflags '-s -w' \
 		github.com/prometheus/prometheus/cmd/promtool
 	@touch bin/promtool
+
+# It is no part of what is built, and without npm one test is skipped.
+bin/axe-$(AXE).js:
+	@mkdir -p bin
+	@if npm pack --silent --fetch-retries=1 --pack-destination bin axe-core@$(AXE) >/dev/null; then \
+		echo '$(AXE_SUM)  bin/axe-core-$(AXE).tgz' | sha256sum --check --quiet && \
+		tar -xzOf bin/axe-core-$(AXE).tgz package/axe.min.js >$@.part && mv $@.part $@; \
+	else \
+		echo 'axe-core $(AXE) cannot be fetched with npm, so the test that uses it is skipped' >&2; \
+	fi
 
 .PHONY: bin/play bin/bench bin/soak bin/testreport bin/image bin/archive bin/listings bin/release
 bin/play bin/bench bin/soak: # the go command knows best whether they are out of date
@@ -226,7 +239,7 @@ test-versions: bin/localcluster bin/helm bin/promtool build plugin $(OLDER_VERSI
 
 # The end-to-end tests and the soak each fill a small machine; of the others, which wait a good deal, two packages go at once.
 .PHONY: test
-test: bin/localcluster bin/helm bin/promtool build plugin bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
+test: bin/localcluster bin/helm bin/promtool bin/axe-$(AXE).js build plugin bin/testreport ## Run all tests, the end-to-end ones on the local cluster included
 	@$(if $(RACE),:,echo 'no C compiler: the tests run without the race detector')
 	@{ echo '== unit tests' && \
 	  $(RACE_TEST) -json $(UNIT_PACKAGES) && \
