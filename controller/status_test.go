@@ -215,7 +215,7 @@ func TestAnExplanationIsWhatIsDecidedAndChangesNothing(t *testing.T) {
 		t.Errorf("%d wait", got)
 	}
 	w.controller.deliveries.History = follow.History{}
-	if last := explain(rolling[0]).Last; last == nil || last.Cause != "configmap/c: k" || last.Time.IsZero() {
+	if last := explain(rolling[0]).Last; last == nil || last.Cause != "configmap/c: k" || last.Time.IsZero() || last.Outcome != status.Unknown || last.Why != "this replica has not followed it" {
 		t.Errorf("a restart of another process: %+v", last)
 	}
 }

@@ -1,9 +1,12 @@
 package show
 
 import (
+	"time"
+
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/controller/run"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -11,10 +14,14 @@ import (
 // reasonEviction says that a restart by eviction is under way, and that its next eviction waits.
 const reasonEviction gate.Reason = "eviction"
 
+// standingOfEviction returns how a workload is that is restarted by eviction. If the restart was made long before this process knew it,
+// what this process found it to wait for soon after that may have begun earlier.
 func standingOfEviction(ref names.WorkloadRef, row *tracker.Eviction) tracker.Standing {
-	s := tracker.Standing{Ref: ref, State: status.Rolling, Since: row.Seen, By: tracker.WaitedFor{Text: row.Wait.Text}}
+	began := time.Unix(int64(row.Of), 0)
+	s := tracker.Standing{Ref: ref, State: status.Rolling, Since: began, By: tracker.WaitedFor{Text: row.Wait.Text}}
 	if row.Wait.IsOutside() {
 		s.State, s.Since, s.Reason = status.Held, row.Wait.Since, reasonEviction
+		s.AtLeast = row.Seen.Sub(began) > run.AtStart && s.Since.Sub(row.Seen) < run.AtStart
 	}
 	return s
 }

@@ -224,7 +224,7 @@ func recordOfWorkload(w *workload.Workload) status.Record {
 }
 
 // LastRestartOf returns the last restart of a workload: as this process remembers it, or else as its pod template
-// and its record show it.
+// and its record show it, which do not say what became of it.
 func (b *Board) LastRestartOf(w *workload.Workload) *status.Restart {
 	if last := b.Deliveries.History.Of(w.Ref); last != nil {
 		return last
@@ -236,7 +236,7 @@ func (b *Board) LastRestartOf(w *workload.Workload) *status.Restart {
 	if err != nil || annotation.IsForged(at) {
 		return nil
 	}
-	restart := &status.Restart{Time: at.UTC(), Workload: w.Ref.String()}
+	restart := &status.Restart{Time: at.UTC(), Workload: w.Ref.String(), Outcome: status.Unknown, Why: "this replica has not followed it"}
 	if w.Record.Trusted && len(w.Record.RestartedFor) > 0 {
 		restart.Cause = wording.CauseNote(follow.RecordedFor(w))
 	}

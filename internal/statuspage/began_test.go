@@ -28,10 +28,13 @@ func TestTheRowOfARefusalSaysWhatTheNextAttemptWaitsFor(t *testing.T) {
 	waits.Reason, waits.On = "slow-start", "configmap/a/c"
 	unknown.Text = "the halts are not known"
 	held.State, held.Reason, held.Text, held.Error, held.OnlyRecord = status.Held, "hold", "an incident", "its record could not be written: forbidden", true
+	inherited := refused
+	inherited.AtLeast = true
 	lacking := status.Entry{State: status.Lacking, Text: "configmap/c does not exist", Remedy: status.CreateConfig}
 	for want, e := range map[string]status.Entry{
 		"<strong>configmap/c does not exist</strong>: without it, pods that run go on, but no new one can start; " + string(status.CreateConfig): lacking,
-		"<strong>forbidden</strong>; failed attempts: 7": refused,
+		"<strong>forbidden</strong>; failed attempts: 7":          refused,
+		"<strong>forbidden</strong>; failed attempts: at least 7": inherited,
 		`<strong>forbidden</strong>; failed attempts: 7; the next one waits: the slow start of <a href="/config/configmap/a/c">configmap/a/c</a>`: waits,
 		"<strong>forbidden</strong>; failed attempts: 7; the next one waits: the halts are not known":                                             unknown,
 		"an incident; its record could not be written: forbidden":                                                                                 held,

@@ -258,8 +258,11 @@ func TestEachPageSaysWhoAnswersAndSinceWhenItLeads(t *testing.T) {
 			t.Errorf("nowhere is %s", page)
 		}
 	}
-	if page := get(leading().handler(), "/").Body.String(); !strings.Contains(page, `<p id="about"></p>`) {
+	if page := get(leading().handler(), "/").Body.String(); !strings.Contains(page, `<p id="about"></p>`) || strings.Contains(page, "since it leads") {
 		t.Errorf("nothing is known: %s", page)
+	}
+	if page := get((&cluster{overview: elected}).handler(), "/").Body.String(); !strings.Contains(page, "Those that this replica has made or followed since it leads, 2026-05-01 12:00:00</p>") {
+		t.Errorf("the last restarts are not all: %s", page)
 	}
 }
 
