@@ -55,7 +55,7 @@ func replicasBar(r status.Replicas, of status.Rollout) bar {
 var (
 	fanOutLegend   = []tile{{"delivered", "delivered", 0}, {"rolling", "rolling", 0}, {"ground", "waiting, failed or not needed", 0}}
 	timelineLegend = []tile{{"rolling", "under way", 0}, {"delivered", "delivered", 0}, {"failed", "failed", 0}, {"pending", "unknown", 0}}
-	rolloutLegend  = []tile{{"delivered", "available", 0}, {"rolling", "not available yet", 0}, {"ground", "missing", 0}}
+	rolloutLegend  = []tile{{"delivered", "available", 0}, {"rolling", "not available yet", 0}, {"ground", "no pod", 0}}
 )
 
 // timeline shows since when and how long workloads restarted.
