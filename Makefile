@@ -127,6 +127,13 @@ image: bin/image binaries ## Build the container image into dist/, without a con
 	@bin/image -version $(VERSION) -commit $(COMMIT) -created $(COMMITTED) -tag '$(IMAGE)' \
 		$(foreach a,$(ARCHITECTURES),$(a)=dist/$(NAME)-$(VERSION)-linux-$(a))
 
+.PHONY: plugin-image
+plugin-image: bin/image ## Build the container image of the kubectl plugin into dist/, for Jobs
+	@$(foreach a,$(ARCHITECTURES),GOOS=linux GOARCH=$(a) \
+		$(PROGRESS) 'plugin for linux-$(a)' $(BUILD_PLUGIN) -o ../bin/kubectl-restarts-linux-$(a) .;)
+	@bin/image -program kubectl-restarts -version $(VERSION) -commit $(COMMIT) -created $(COMMITTED) \
+		$(foreach a,$(ARCHITECTURES),$(a)=bin/kubectl-restarts-linux-$(a))
+
 .PHONY: docker-image
 docker-image: ## Build the container image with Docker or Podman instead (IMAGE=name:tag, CONTAINER_TOOL=docker)
 	$(CONTAINER_TOOL) build --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t '$(IMAGE)' .
@@ -155,7 +162,7 @@ version:
 release: version build bin/release bin/helm ## Check that everything names VERSION=x.y.z, and put what is released into dist/
 	@bin/release -version '$(VERSION)'
 	@rm -rf dist
-	@$(MAKE) --no-print-directory image listings
+	@$(MAKE) --no-print-directory image plugin-image listings
 	@bin/helm package charts/$(NAME) --destination dist
 	@git archive --prefix=$(NAME)-$(VERSION)/ -o dist/$(NAME)-$(VERSION)-manifests.tar.gz HEAD k8s-manifests examples LICENSE
 	@cd dist && find * -type f | sort | xargs sha256sum >../SHA256SUMS && mv ../SHA256SUMS .
@@ -177,8 +184,10 @@ login: registry bin/crane ## Log in to REGISTRY, with the variables REGISTRY_USE
 	@bin/crane auth login "$${REGISTRY%%/*}" --username "$$REGISTRY_USER" --password-stdin <<<"$$REGISTRY_PASSWORD"
 
 .PHONY: push
-push: version registry bin/crane bin/helm bin/cosign ## Push image and chart to REGISTRY, and sign them (VERSION=x.y.z)
+push: version registry bin/crane bin/helm bin/cosign ## Push images and chart to REGISTRY, and sign them (VERSION=x.y.z)
 	@image=$$(bin/crane push dist/oci "$$REGISTRY/$(NAME):$(VERSION)"); \
+	bin/cosign sign --yes "$$image"
+	@image=$$(bin/crane push dist/oci-kubectl-restarts "$$REGISTRY/kubectl-restarts:$(VERSION)"); \
 	bin/cosign sign --yes "$$image"
 	@said=$$(bin/helm push dist/$(NAME)-$(VERSION).tgz "oci://$$REGISTRY/charts" 2>&1) || { echo "$$said" >&2; exit 1; }; \
 	echo "$$said"; \

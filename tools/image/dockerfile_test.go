@@ -16,7 +16,7 @@ import (
 
 // Whether an image was built with or without a container engine makes no difference to who runs it.
 func TestTheDockerfileMakesTheSameImage(t *testing.T) {
-	image, err := imageOf(binary{architecture: "amd64"}, description{version: "$VERSION", commit: "$COMMIT"})
+	image, err := imageOf(binary{architecture: "amd64"}, description{program: programs[0], version: "$VERSION", commit: "$COMMIT"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,10 +19,26 @@ import (
 	"golang.org/x/crypto/x509roots/fallback/bundle"
 )
 
-const (
-	program = "kubernetes-deployment-restart-controller"
+// A program is what an image runs.
+type program struct {
+	name, description string
+	ports             map[string]struct{}
+	layout            string // the OCI layout's place below the directory that is written to
+}
 
-	// Any user but root does, since the program writes no file. It is given as a number, so that the kubelet can check
+var programs = []program{
+	{
+		name: "kubernetes-deployment-restart-controller", description: "Restarts Kubernetes workloads when their ConfigMaps or Secrets change",
+		ports: map[string]struct{}{"10254/tcp": {}}, layout: "oci",
+	},
+	{
+		name: "kubectl-restarts", description: "Shows what changes of ConfigMaps and Secrets restart, and waits for it, such as in a Job",
+		layout: "oci-kubectl-restarts",
+	},
+}
+
+const (
+	// Any user but root does, since the programs need no file of their own. It is given as a number, so that the kubelet can check
 	// runAsNonRoot.
 	user = "65532:65532"
 
@@ -31,14 +47,15 @@ const (
 
 // A description is what an image says of itself on each platform.
 type description struct {
+	program
 	version, commit string
 	created         time.Time // of the image and all its files
 }
 
 func (d description) labels() map[string]string {
 	return map[string]string{
-		"org.opencontainers.image.title":       program,
-		"org.opencontainers.image.description": "Restarts Kubernetes workloads when their ConfigMaps or Secrets change",
+		"org.opencontainers.image.title":       d.name,
+		"org.opencontainers.image.description": d.description,
 		"org.opencontainers.image.licenses":    "Apache-2.0",
 		"org.opencontainers.image.version":     d.version,
 		"org.opencontainers.image.revision":    d.commit,
@@ -63,7 +80,7 @@ func imageOf(b binary, of description) (v1.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	executable, err := layer(program, 0o755, b.content, of.created)
+	executable, err := layer(of.name, 0o755, b.content, of.created)
 	if err != nil {
 		return nil, err
 	}
@@ -83,8 +100,8 @@ func imageOf(b binary, of description) (v1.Image, error) {
 	file.OS, file.Architecture, file.Created = "linux", b.architecture, created
 	file.Config = v1.Config{
 		User:         user,
-		Entrypoint:   []string{"/" + program},
-		ExposedPorts: map[string]struct{}{"10254/tcp": {}},
+		Entrypoint:   []string{"/" + of.name},
+		ExposedPorts: of.ports,
 		Labels:       of.labels(),
 	}
 	return mutate.ConfigFile(image, file)

@@ -31,16 +31,19 @@ import (
 
 var machines = map[string]elf.Machine{"amd64": elf.EM_X86_64, "arm64": elf.EM_AARCH64}
 
-// programs holds the controller's binary for each architecture, which takes a minute to build for the first time.
-var programs string
+// built holds the controller's binary for each architecture, and the plugin's for the present one, which takes a minute for
+// the first time.
+var built string
+
+var controller, plugin = programs[0], programs[1]
 
 func TestMain(m *testing.M) {
 	var err error
-	if programs, err = os.MkdirTemp("", "image-test"); err != nil {
+	if built, err = os.MkdirTemp("", "image-test"); err != nil {
 		panic(err)
 	}
 	status := m.Run()
-	if err := os.RemoveAll(programs); err != nil {
+	if err := os.RemoveAll(built); err != nil {
 		panic(err)
 	}
 	os.Exit(status)
@@ -48,15 +51,23 @@ func TestMain(m *testing.M) {
 
 var build = sync.OnceValue(func() error {
 	for architecture := range machines {
-		command := exec.Command("go", "build", "-ldflags", "-s -w -X main.commit=0123abcd", "-o", filepath.Join(programs, architecture), ".")
-		command.Dir = filepath.Join("..", "..")
-		command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOOS=linux", "GOARCH="+architecture)
-		if output, err := command.CombinedOutput(); err != nil {
-			return fmt.Errorf("go build for %s: %w: %s", architecture, err, output)
+		if err := goBuild(".", architecture, architecture); err != nil {
+			return err
 		}
 	}
-	return nil
+	return goBuild("kubectl-restarts", runtime.GOARCH, plugin.name)
 })
+
+// goBuild builds a directory of the repository.
+func goBuild(directory, architecture, output string) error {
+	command := exec.Command("go", "build", "-ldflags", "-s -w -X main.commit=0123abcd", "-o", filepath.Join(built, output), ".")
+	command.Dir = filepath.Join("..", "..", directory)
+	command.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-trimpath -buildvcs=false", "GOOS=linux", "GOARCH="+architecture)
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build of %s for %s: %w: %s", directory, architecture, err, output)
+	}
+	return nil
+}
 
 // made runs the command and returns the directory that it wrote.
 func made(t *testing.T, flags ...string) string {
@@ -67,7 +78,7 @@ func made(t *testing.T, flags ...string) string {
 	out := filepath.Join(t.TempDir(), "dist")
 	arguments := append([]string{"-version", "1.2.3", "-commit", "0123abcd", "-created", "1790000000", "-out", out}, flags...)
 	for architecture := range machines {
-		arguments = append(arguments, architecture+"="+filepath.Join(programs, architecture))
+		arguments = append(arguments, architecture+"="+filepath.Join(built, architecture))
 	}
 	slices.Sort(arguments[len(arguments)-len(machines):])
 	if err := run(io.Discard, arguments); err != nil {
@@ -78,7 +89,7 @@ func made(t *testing.T, flags ...string) string {
 
 func TestTheLayoutHoldsOneImageForAllPlatforms(t *testing.T) {
 	out := made(t)
-	all, err := layout.ImageIndexFromPath(filepath.Join(out, layoutDirectory))
+	all, err := layout.ImageIndexFromPath(filepath.Join(out, controller.layout))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +111,7 @@ func TestTheLayoutHoldsOneImageForAllPlatforms(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Run(descriptor.Platform.Architecture, func(t *testing.T) { checkImage(t, image, descriptor.Platform.Architecture) })
+		t.Run(descriptor.Platform.Architecture, func(t *testing.T) { checkImage(t, image, controller, descriptor.Platform.Architecture) })
 	}
 	if want := []string{"linux/amd64", "linux/arm64"}; !slices.Equal(platforms, want) {
 		t.Errorf("it is for %v, want %v", platforms, want)
@@ -115,16 +126,35 @@ func TestEachArchiveHoldsTheImageOfItsPlatform(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			image, err := tarball.ImageFromPath(filepath.Join(out, program+"-1.2.3-linux-"+architecture+".tar"), &tag)
+			image, err := tarball.ImageFromPath(filepath.Join(out, controller.name+"-1.2.3-linux-"+architecture+".tar"), &tag)
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkImage(t, image, architecture)
+			checkImage(t, image, controller, architecture)
 		})
 	}
 }
 
-func checkImage(t *testing.T, image v1.Image, architecture string) {
+func TestThePluginHasAnImageOfItsOwn(t *testing.T) {
+	if err := build(); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "dist")
+	binary := runtime.GOARCH + "=" + filepath.Join(built, plugin.name)
+	if err := run(io.Discard, []string{"-program", plugin.name, "-version", "1.2.3", "-commit", "0123abcd", "-created", "1790000000", "-out", out, binary}); err != nil {
+		t.Fatal(err)
+	}
+	image, err := tarball.ImageFromPath(filepath.Join(out, plugin.name+"-1.2.3-linux-"+runtime.GOARCH+".tar"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkImage(t, image, plugin, runtime.GOARCH)
+	if _, err := layout.ImageIndexFromPath(filepath.Join(out, plugin.layout)); err != nil || plugin.layout == controller.layout {
+		t.Errorf("the layout %s: %v", plugin.layout, err)
+	}
+}
+
+func checkImage(t *testing.T, image v1.Image, of program, architecture string) {
 	t.Helper()
 	if err := validate.Image(image); err != nil {
 		t.Error(err)
@@ -136,12 +166,12 @@ func checkImage(t *testing.T, image v1.Image, architecture string) {
 	if config.OS != "linux" || config.Architecture != architecture {
 		t.Errorf("it is for %s/%s", config.OS, config.Architecture)
 	}
-	if config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/" + program}) || len(config.Config.Cmd) != 0 {
-		t.Errorf("user %q runs %q %q", config.Config.User, config.Config.Entrypoint, config.Config.Cmd)
+	if config.Config.User != "65532:65532" || !slices.Equal(config.Config.Entrypoint, []string{"/" + of.name}) || len(config.Config.Cmd) != 0 || !maps.Equal(config.Config.ExposedPorts, of.ports) {
+		t.Errorf("user %q runs %q %q with %v", config.Config.User, config.Config.Entrypoint, config.Config.Cmd, config.Config.ExposedPorts)
 	}
 	if labels, want := config.Config.Labels, map[string]string{
-		"org.opencontainers.image.title":       program,
-		"org.opencontainers.image.description": "Restarts Kubernetes workloads when their ConfigMaps or Secrets change",
+		"org.opencontainers.image.title":       of.name,
+		"org.opencontainers.image.description": of.description,
 		"org.opencontainers.image.licenses":    "Apache-2.0",
 		"org.opencontainers.image.version":     "1.2.3",
 		"org.opencontainers.image.revision":    "0123abcd",
@@ -151,10 +181,10 @@ func checkImage(t *testing.T, image v1.Image, architecture string) {
 	}
 
 	files := filesOf(t, image)
-	if names, want := slices.Sorted(maps.Keys(files)), []string{certificates, program}; !slices.Equal(names, want) {
+	if names, want := slices.Sorted(maps.Keys(files)), []string{certificates, of.name}; !slices.Equal(names, want) {
 		t.Fatalf("the image has the files %q, want %q", names, want)
 	}
-	executable, err := elf.NewFile(bytes.NewReader(files[program]))
+	executable, err := elf.NewFile(bytes.NewReader(files[of.name]))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -165,14 +195,14 @@ func checkImage(t *testing.T, image v1.Image, architecture string) {
 		t.Errorf("the program needs %q, %v: the image has no libraries", libraries, err)
 	}
 	if architecture == runtime.GOARCH {
-		checkItRuns(t, files[program])
+		checkItRuns(t, files[of.name])
 	}
 }
 
 // checkItRuns starts the program as a container would, with nothing but its file.
 func checkItRuns(t *testing.T, content []byte) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), program)
+	path := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(path, content, 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +289,7 @@ func TestTheCertificatesAreThoseOfPublicAuthorities(t *testing.T) {
 }
 
 func TestTheBillOfMaterialsNamesEachModule(t *testing.T) {
-	file, err := os.Open(filepath.Join(made(t), program+"-1.2.3-linux-arm64.cdx.json"))
+	file, err := os.Open(filepath.Join(made(t), controller.name+"-1.2.3-linux-arm64.cdx.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -268,7 +298,7 @@ func TestTheBillOfMaterialsNamesEachModule(t *testing.T) {
 	if err := cyclonedx.NewBOMDecoder(file, cyclonedx.BOMFileFormatJSON).Decode(&bill); err != nil {
 		t.Fatal(err)
 	}
-	if self := bill.Metadata.Component; self.Name != program || self.Version != "1.2.3" {
+	if self := bill.Metadata.Component; self.Name != controller.name || self.Version != "1.2.3" {
 		t.Errorf("it is about %s %s", self.Name, self.Version)
 	}
 	var listed []string
@@ -303,6 +333,7 @@ func TestWrongArgumentsAreExplained(t *testing.T) {
 		"give -version":                             {"amd64=" + text},
 		"a binary for each platform":                {"-version", "1.2.3"},
 		"not of the form ARCHITECTURE=PATH":         {"-version", "1.2.3", text},
+		`-program "kubectl" is not known`:           {"-version", "1.2.3", "-program", "kubectl", "amd64=" + text},
 		"no such file":                              {"-version", "1.2.3", "amd64=" + none},
 		"what the binary for amd64 was built":       {"-version", "1.2.3", "amd64=" + text},
 		"IMAGE, -tag): repository can only contain": {"-version", "1.2.3", "-tag", "Not A Name", "amd64=" + text},

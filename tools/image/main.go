@@ -1,6 +1,6 @@
-// Command image makes a container image out of the program's binaries, without a container engine:
+// Command image makes a container image out of a program's binaries, without a container engine:
 //
-//	image -version 2.0.0 -commit 0a1b2c3d -created 1790000000 -out dist amd64=BINARY arm64=BINARY
+//	image -program kubectl-restarts -version 2.0.0 -commit 0a1b2c3d -created 1790000000 -out dist amd64=BINARY arm64=BINARY
 //
 // It writes, for each platform, an archive that `docker load` and `podman load` accept and the list of what the binary
 // was built from (an SBOM, in the format CycloneDX); and the image of all platforms as an OCI layout, for tools that
@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,19 +34,25 @@ func run(say io.Writer, arguments []string) error {
 		tag     string
 	)
 	flags := flag.NewFlagSet("image", flag.ExitOnError)
+	flags.StringVar(&of.name, "program", programs[0].name, "the program: the controller or kubectl-restarts")
 	flags.StringVar(&of.version, "version", "", "the program's version")
 	flags.StringVar(&of.commit, "commit", "unknown", "the commit that it was built from")
 	flags.Int64Var(&seconds, "created", 0, "the time of that commit, in seconds since 1970")
 	flags.StringVar(&out, "out", "dist", "the directory to write to")
-	flags.StringVar(&tag, "tag", "", "the image's name for docker load (default "+program+":VERSION)")
+	flags.StringVar(&tag, "tag", "", "the image's name for docker load (default PROGRAM:VERSION)")
 	if err := flags.Parse(arguments); err != nil {
 		return err
 	}
 	if of.version == "" || flags.NArg() == 0 {
 		return fmt.Errorf("give -version, and a binary for each platform as in amd64=PATH")
 	}
+	i := slices.IndexFunc(programs, func(p program) bool { return p.name == of.name })
+	if i < 0 {
+		return fmt.Errorf("-program %q is not known", of.name)
+	}
+	of.program = programs[i]
 	if tag == "" {
-		tag = program + ":" + of.version
+		tag = of.name + ":" + of.version
 	}
 	reference, err := name.NewTag(tag)
 	if err != nil {

@@ -16,9 +16,6 @@ import (
 	"kubernetes-deployment-restart-controller/tools/sbom"
 )
 
-// layoutDirectory is the OCI layout's place below the directory that the program writes to.
-const layoutDirectory = "oci"
-
 // write makes all files, and says what each is for. It replaces what an earlier run wrote.
 func write(say io.Writer, out string, tag name.Tag, of description, binaries []binary) error {
 	if err := os.MkdirAll(out, 0o755); err != nil {
@@ -40,11 +37,11 @@ func write(say io.Writer, out string, tag name.Tag, of description, binaries []b
 			return err
 		}
 	}
-	return writeLayout(say, filepath.Join(out, layoutDirectory), indexOf(images, binaries, of), of)
+	return writeLayout(say, filepath.Join(out, of.layout), indexOf(images, binaries, of), of)
 }
 
 func fileName(of description, b binary, ending string) string {
-	return fmt.Sprintf("%s-%s-linux-%s%s", program, of.version, b.architecture, ending)
+	return fmt.Sprintf("%s-%s-linux-%s%s", of.name, of.version, b.architecture, ending)
 }
 
 func writeLayout(say io.Writer, directory string, index v1.ImageIndex, of description) error {

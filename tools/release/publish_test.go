@@ -65,7 +65,7 @@ func publish(t *testing.T, top string, arguments ...string) (said, calls string,
 	return string(output), string(noted), err
 }
 
-func TestTheImageAndTheChartArePushedAndSignedByDigest(t *testing.T) {
+func TestTheImagesAndTheChartArePushedAndSignedByDigest(t *testing.T) {
 	top := released(t)
 	said, calls, err := publish(t, top, "login", "REGISTRY="+registry)
 	if err != nil || calls != "crane auth login registry.example.com --username robot --password-stdin\n" {
@@ -77,6 +77,7 @@ func TestTheImageAndTheChartArePushedAndSignedByDigest(t *testing.T) {
 	said, calls, err = publish(t, top, "push", "VERSION=2.1.0", "REGISTRY="+registry)
 	image, charts := registry+"/"+program, registry+"/charts"
 	want := "crane push dist/oci " + image + ":2.1.0\ncosign sign --yes " + image + "@sha256:1a\n" +
+		"crane push dist/oci-kubectl-restarts " + registry + "/kubectl-restarts:2.1.0\ncosign sign --yes " + registry + "/kubectl-restarts@sha256:1a\n" +
 		"helm push dist/" + program + "-2.1.0.tgz oci://" + charts + "\ncosign sign --yes " + charts + "/" + program + "@sha256:2b\n"
 	if err != nil || calls != want {
 		t.Errorf("push: %v: %s%s", err, said, calls)
@@ -99,7 +100,7 @@ func TestTheImageGoesOnlyWhereTheChartSays(t *testing.T) {
 
 // A push that fails is not signed, and ends the target.
 func TestWhatIsNotPushedIsNotSigned(t *testing.T) {
-	for tool, signed := range map[string]int{"crane": 0, "helm": 1} {
+	for tool, signed := range map[string]int{"crane": 0, "helm": 2} {
 		top := released(t)
 		if err := os.WriteFile(filepath.Join(top, "bin", tool), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
 			t.Fatal(err)

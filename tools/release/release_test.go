@@ -50,6 +50,7 @@ func TestARelease(t *testing.T) {
 		program + "-99.1.0-linux-amd64.cdx.json", program + "-99.1.0-linux-arm64.cdx.json",
 		"kubectl-restarts_99.1.0_linux_amd64.tar.gz", "kubectl-restarts_99.1.0_linux_amd64.cdx.json",
 		program + "-99.1.0-manifests.tar.gz", program + "-99.1.0.tgz", "oci/index.json", "oci/oci-layout",
+		"kubectl-restarts-99.1.0-linux-amd64.tar", "kubectl-restarts-99.1.0-linux-arm64.tar", "oci-kubectl-restarts/index.json",
 		"restarts.yaml", "kubectl-restarts.rb", "CHANGES.md",
 	} {
 		if !listed[name] {
