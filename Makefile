@@ -43,7 +43,7 @@ export PLUGIN_BINARY := $(CURDIR)/bin/kubectl-restarts
 
 PROGRESS := tools/build-with-progress
 LOCALCLUSTER_SOURCES := $(shell find localcluster -type f ! -name '*_test.go' ! -name '*.md')
-MODULES := . localcluster kubectl-restarts test/browser tools
+MODULES := . localcluster kubectl-restarts test/browser test/gitops tools
 
 .PHONY: help
 help: ## List the targets
@@ -260,6 +260,8 @@ test: bin/localcluster bin/helm bin/promtool bin/axe-$(AXE).js build plugin bin/
 	  echo '== end-to-end tests' && \
 	  go test -json -count=1 -p 1 ./test ./test/soak && \
 	  go test -json -count=1 -p 2 $$(go list ./test/... | grep -vE '/test(/soak|/documents)?$$') && \
+	  echo '== the health checks of GitOps tools' && \
+	  go test -C test/gitops -json -count=1 ./... && \
 	  echo '== the status page in Chromium' && \
 	  go test -C test/browser -json -count=1 ./... ; } | bin/testreport
 

@@ -32,6 +32,7 @@ var (
 		{"charts/" + program + "/Chart.yaml", regexp.MustCompile(`(?m)^\s+image: .*:(.*)$`)},
 		{"k8s-manifests/deployment.yaml", regexp.MustCompile(`(?m)^\s*image: ` + program + `:(.*)$`)},
 		{"k8s-manifests/kustomization.yaml", inText},
+		{"examples/gitops/wait/job.yaml", regexp.MustCompile(`(?m)^\s*image: kubectl-restarts:(.*)$`)},
 		{"Dockerfile", inText},
 		{"README.md", inText},
 		{"docs/installation.md", inText},
