@@ -2,9 +2,13 @@ package test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // told waits until an Event has been written, and fails if it is there more than once.
@@ -81,4 +85,68 @@ func TestATemplateOfARolloutSaysOnceWhyItsEditsRestartNothing(t *testing.T) {
 		})
 		s.told(template, "NothingToRestart", "nothing restarts, because this workload wants no pods")
 	}
+}
+
+// Flagger scales a target to 0, and runs a copy of it that has its annotations and reads copies of its configs. When it
+// promotes an edit, it writes these copies, replaces the pod template, and drops annotations that it is not told to keep.
+func TestFlaggersPrimaryRollsOncePerPromotion(t *testing.T) {
+	copies := configMap(settings.name + "-primary")
+	for name, keeps := range map[string]bool{"with the flags of Flagger by default": false, "with annotations that it keeps": true} {
+		t.Run(name, func(t *testing.T) {
+			s := newSceneApart(t)
+			s.startController()
+			s.make(settings, set("used", "v1"))
+			target := s.run("web", podOf(envFrom(settings)))
+			s.started(target)
+			s.letTimePass()
+			s.make(copies, set("used", "v1"))
+			inherited := s.annotationsOf(target)
+			primary := s.run("web-primary", podOf(envFrom(copies)), func(d *appsv1.Deployment) { d.Annotations = inherited })
+			s.patchAs("flagger", target, `{"spec":{"replicas":0}}`)
+			s.await("has a record of its own", primary, func(st state) error {
+				if st.Annotations[basisAnnotation] == inherited[basisAnnotation] {
+					return errors.New("it still has that of the target")
+				}
+				return nil
+			})
+			before := s.awaitRollout(primary)
+			s.letTimePass()
+
+			s.edit(settings, set("used", "v2"))
+			s.told(target, "NothingToRestart", "as Argo Rollouts does with .spec.workloadRef, and Flagger, and does not act on the edit itself")
+			s.requireRestarts(primary, before, 0)
+
+			s.edit(copies, set("used", "v2"))
+			object, err := s.client.AppsV1().Deployments(s.namespace).Get(t.Context(), primary.name, metav1.GetOptions{})
+			s.must(err)
+			object.Spec.Template.Annotations = map[string]string{"flagger-id": "2"}
+			object.Annotations = nil
+			if keeps {
+				object.Annotations = s.annotationsOf(target)
+			}
+			_, err = s.client.AppsV1().Deployments(s.namespace).Update(t.Context(), object, metav1.UpdateOptions{FieldManager: "flagger"})
+			s.must(err)
+			if keeps {
+				promoted := s.requireOneRelease(primary, before)
+				s.letTimePass()
+				s.edit(copies, set("used", "v3")) // as for a config that it does not track
+				s.requireOneRestart(primary, promoted)
+				return
+			}
+			s.awaitEvent(primary, "RestartDisabled", "no longer restart this workload")
+			s.awaitRollout(primary)
+			s.awaitIdle()
+			if after := s.now(primary); after.restartedAt() != "" {
+				t.Errorf("it restarts at %s, too", after.restartedAt())
+			}
+		})
+	}
+}
+
+// annotationsOf returns the annotations of a Deployment.
+func (s *scene) annotationsOf(w workload) map[string]string {
+	s.Helper()
+	object, err := s.client.AppsV1().Deployments(s.namespace).Get(s.Context(), w.name, metav1.GetOptions{})
+	s.must(err)
+	return object.Annotations
 }

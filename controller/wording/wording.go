@@ -68,8 +68,8 @@ func TooManyReferences(w *workload.Workload) string {
 
 // NothingRuns says why nothing restarts for an edit, and what to do if pods run that this workload does not want itself.
 const NothingRuns = "a config has changed, and nothing restarts, because this workload wants no pods: those that it gets later read the new content. " +
-
-	"If another controller makes pods from its pod template, as Argo Rollouts does with .spec.workloadRef, and Flagger, restart those with kubectl rollout restart on this workload"
+	"If another controller makes pods from its pod template, as Argo Rollouts does with .spec.workloadRef, and Flagger, " +
+	"and does not act on the edit itself, restart those with kubectl rollout restart on this workload"
 
 // Disabled describes why config changes no longer restart a workload, given the tools whose annotations count as
 // well.

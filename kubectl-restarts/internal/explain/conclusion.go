@@ -140,7 +140,8 @@ func (in *Input) atRest() string {
 }
 
 func (in *Input) idle() string {
-	return in.name() + " wants no pods; pods that start later read the present content."
+	return in.name() + " wants no pods; pods that start later read the present content. " +
+		"If another controller makes pods from its pod template, such as Argo Rollouts or Flagger, an edit does not restart those."
 }
 
 // ledConclusion says in one sentence what is the case, as the leader decides; without ages if the time is zero.

@@ -113,7 +113,7 @@ func TestTheConclusionIsWhatMattersMost(t *testing.T) {
 			in.Workload.Idle = true
 			in.Workload.Rollout = workload.Rollout{Observed: true}
 		}},
-		"wants no pods; pods that start later read the present content.": {edited, func(in *explain.Input) { in.Workload.Idle = true }},
+		"wants no pods; pods that start later read the present content. If another controller makes pods from its pod template, such as Argo Rollouts or Flagger, an edit does not restart those.": {edited, func(in *explain.Input) { in.Workload.Idle = true }},
 		"has no record yet": {func(in *explain.Input) { in.Workload.Record = record.Record{} }},
 		"is being deleted":  {func(in *explain.Input) { in.Workload.Deleting = true }},
 		"is left alone, so no config change restarts it: its pod template has more than 10000 references": {func(in *explain.Input) { in.Workload.Excess = workload.TooManyReferences }},

@@ -84,10 +84,10 @@ func TestASettledWorkloadWithoutPodsOrWithAHoldSaysSo(t *testing.T) {
 		answer status.Workload
 		adjust func(*explain.Input)
 	}{
-		"wants no pods; pods that start later read the present content.":                                 {settled, func(in *explain.Input) { in.Workload.Idle = true }},
-		"is settled: the content is as recorded; an edit would be held: migration.":                      {settled, policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})},
-		"is settled: the content is as recorded; an edit would be held: incident.":                       {settled, func(in *explain.Input) { in.Halts.Hold = "incident." }},
-		"is settled: the content is as recorded; an edit of configmap/settings would be held: approval.": {settled, func(in *explain.Input) { in.Configs = []*content.Config{configMap("debug", approval)} }},
+		"wants no pods; pods that start later read the present content. If another controller makes pods from its pod template, such as Argo Rollouts or Flagger, an edit does not restart those.": {settled, func(in *explain.Input) { in.Workload.Idle = true }},
+		"is settled: the content is as recorded; an edit would be held: migration.":                                                                                                                {settled, policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})},
+		"is settled: the content is as recorded; an edit would be held: incident.":                                                                                                                 {settled, func(in *explain.Input) { in.Halts.Hold = "incident." }},
+		"is settled: the content is as recorded; an edit of configmap/settings would be held: approval.":                                                                                           {settled, func(in *explain.Input) { in.Configs = []*content.Config{configMap("debug", approval)} }},
 		"is about to restart.": {due, policy(catalogpolicy.WorkloadPolicy{Hold: "migration"})},
 	} {
 		in := asked(test.answer)
