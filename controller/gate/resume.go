@@ -33,6 +33,7 @@ func ProblemOfResume(ref names.ConfigRef, id string, set time.Time, halts iter.S
 		case h.ID == id && h.Config != group:
 			return ""
 		case !set.IsZero() && set.Before(h.Since.Truncate(time.Second)): // it cannot have meant this one
+		case h.isGone || h.isUnsure: // it holds nothing, and resumed, it would not hold that content if it came back
 		case h.Resumed.IsZero() && (h.Config == ref || h.Config == group && (active == nil || h.ID == id)):
 			active = h
 		}

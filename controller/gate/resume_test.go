@@ -8,6 +8,17 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
+// Whoever followed the advice would let the content restart everybody when it comes back.
+func TestNoHaltIsToBeResumedOfAContentThatIsGone(t *testing.T) {
+	config := names.ConfigRef{Kind: names.ConfigMap, Namespace: "a", Name: "c"}
+	for name, h := range map[string]*Halt{"that this process saw go": {isGone: true}, "of a former leader": {isUnsure: true}} {
+		h.ID, h.Config = "dormant", config
+		if problem := ProblemOfResume(config, "earlier", time.Time{}, slices.Values([]*Halt{h})); problem != "" {
+			t.Errorf("%s: %s", name, problem)
+		}
+	}
+}
+
 // What a person has set before a halt began ended an earlier one, probably.
 func TestAnIDOfAnEarlierHaltIsNoMistake(t *testing.T) {
 	began := time.Date(2026, 5, 1, 12, 0, 0, 500, time.UTC)
