@@ -71,14 +71,6 @@ func flagged() *story {
 	return s
 }
 
-func TestAnEditOfWhatIsReadThroughTheAPIRestarts(t *testing.T) {
-	s := flagged()
-	s.config("flags", objecttest.Data{"key": "2"}, 20)
-	if got := s.decide(t, startedAt(objecttest.NoonPlus(5))); got.Outcome != Restart {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestNamingAConfigAndTheEndOfThatAreOnlyRecorded(t *testing.T) {
 	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
 	s.listed(objecttest.ConfigMap("web", objecttest.Data{"key": "1"}), objecttest.ConfigMap("flags", objecttest.Data{"key": "1"}))
@@ -122,20 +114,6 @@ func TestEachKeyCountsSinceTheTemplateOrAnAnnotationSaysSo(t *testing.T) {
 	}
 }
 
-// Pods run without a config that programs read through the API.
-func TestAConfigThatAppearsAfterThePodsRestartsThem(t *testing.T) {
-	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
-	s.deployment.Annotations[annotation.AlsoAnnotation] = "configmap/flags"
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"key": "1"}))
-	s.recorded(10)
-	s.created("flags", objecttest.Data{"key": "1"}, 20)
-	for started, want := range map[float64]Outcome{5: Restart, 30: RecordOnly} {
-		if got := s.decide(t, startedAt(objecttest.NoonPlus(started))); got.Outcome != want || !got.Asked {
-			t.Errorf("pods of %g: %+v", started, got)
-		}
-	}
-}
-
 func TestProgramsMayReadThroughTheAPIWheneverAnyContainerStarts(t *testing.T) {
 	started := func(name string, at float64) corev1.ContainerStatus {
 		return corev1.ContainerStatus{Name: name, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: *objecttest.Stamp(objecttest.NoonPlus(at))}}}
@@ -172,19 +150,6 @@ func TestProgramsMayReadThroughTheAPIWheneverAnyContainerStarts(t *testing.T) {
 	}
 	if !newAllReads([]Pod{got}).isAny(&w.References[1], objecttest.NoonPlus(28), objecttest.NoonPlus(28)) {
 		t.Error("one of many containers may have started at any time in between")
-	}
-}
-
-// The other content is gone, but a container of a sidecar has read it.
-func TestContentThatAContainerReadThroughTheAPIBeforeItWasTakenBackRestarts(t *testing.T) {
-	for read, want := range map[float64]Outcome{5: RecordOnly, 25: Restart} {
-		s := flagged()
-		s.config("flags", objecttest.Data{"key": "2"}, 20)
-		s.config("flags", objecttest.Data{"key": "1"}, 30)
-		pod := Pod{Mounted: objecttest.NoonPlus(5), Started: []Start{{"app", objecttest.NoonPlus(5)}, {names.EveryContainer, objecttest.NoonPlus(read)}}}
-		if got := s.decide(t, pod); got.Outcome != want && got.Outcome != Keep || (got.Outcome == Restart) != (want == Restart) {
-			t.Errorf("a container started at %g: %+v", read, got)
-		}
 	}
 }
 

@@ -140,38 +140,6 @@ func TestWhatIsNoRotation(t *testing.T) {
 	}
 }
 
-func TestVersionsThatComeBackAreThoseThatThePodHas(t *testing.T) {
-	s := beginMounted()
-	s.mounted(catalogtest.MountIn("a", "v2"), 100)
-	if !s.mounted(catalogtest.MountIn("a", "v1"), 101) {
-		t.Error("their return is no news")
-	}
-	s.requireOutcome(t, Keep, startedIn("a", 1))
-}
-
-func TestAContainerThatStartedBeforeTheVersionsCameBackHasTheOthers(t *testing.T) {
-	s := beginMounted()
-	s.mounted(catalogtest.MountIn("a", "v2"), 100)
-	s.mounted(catalogtest.MountIn("a", "v3"), 200)
-	s.mounted(catalogtest.MountIn("a", "v1"), 300)
-	inPlace := func(seconds float64) Pod {
-		pod := startedIn("a", 1)
-		pod.Started = append(pod.Started, Start{names.EveryContainer, objecttest.NoonPlus(seconds)})
-		return pod
-	}
-	for seconds, want := range map[float64]Outcome{98: Keep, 99.5: Restart, 150: Restart, 250: Restart, 300.5: Restart, 302: Keep} {
-		s.requireOutcome(t, want, inPlace(seconds))
-		s.requireOutcome(t, want, startedIn("a", seconds))
-	}
-	s.requireOutcome(t, Keep, startedIn("b", 150))
-	s.mounted(catalogtest.MountIn("a", "v2"), 400)
-	s.requireOutcome(t, Restart, startedIn("a", 350))
-	s.requireOutcome(t, Keep, startedIn("a", 450))
-	s.mounted(catalogtest.MountIn("a", "v1"), 500)
-	s.requireOutcome(t, Restart, inPlace(450))
-	s.requireOutcome(t, Keep, inPlace(350))
-}
-
 func TestVersionsThatCameBackInAGapAreDatedByTheirStatus(t *testing.T) {
 	s := beginMounted()
 	s.listMounts(150, rotatedIn("a", 100, "v2"))
@@ -394,20 +362,6 @@ func TestFiltersApplyToClasses(t *testing.T) {
 	if usable, problem := template.ReadEntries("secretproviderclass/db", template.Entry.IsOneConfig); usable != "" || problem == "" {
 		t.Errorf("a class can be read through the API: %q (%s)", usable, problem)
 	}
-}
-
-// Ignored rotations do not count later either.
-func TestAClassThatCountsAgainRestartsNothing(t *testing.T) {
-	s := beginMounted()
-	s.deployment.Annotations[annotation.IgnoreAnnotation] = "secretproviderclass/db"
-	s.catalog.ObserveWorkload(s.reduced())
-	s.recorded(10)
-	s.mounted(catalogtest.MountIn("a", "v2"), 100)
-	delete(s.deployment.Annotations, annotation.IgnoreAnnotation)
-	s.catalog.ObserveWorkload(s.reduced())
-	s.requireOutcome(t, RecordOnly, startedIn("a", 1))
-	s.recorded(110)
-	s.requireOutcome(t, Keep, startedIn("a", 1))
 }
 
 // Whatever happens, a workload restarts if, and only if, one of its pods has other versions than it started with.

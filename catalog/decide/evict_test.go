@@ -167,40 +167,6 @@ func TestARestartByEvictionThatIsNotOverWhenTheMethodChanges(t *testing.T) {
 	}
 }
 
-func TestAPodThatIsToBeEvictedCausesNoOtherRestart(t *testing.T) {
-	s := evicts()
-	s.write(t, Restart, 60, 60)
-	pod := startedAt(objecttest.NoonPlus(10))
-	pod.Created = objecttest.NoonPlus(10)
-	if got := s.decide(t, pod); got.Outcome != Keep {
-		t.Errorf("the decision is %+v", got)
-	}
-	s.config("web", objecttest.Data{"a": "2"}, 65)
-	if got := s.decide(t); got.Outcome != Restart {
-		t.Errorf("the decision after an edit is %+v", got)
-	}
-}
-
-func TestAPodThatIsToBeEvictedHasNotMissedAnOptionalConfigThatAppears(t *testing.T) {
-	d := objecttest.Deployment(objecttest.ReadsAll("web", true))
-	d.Annotations[annotation.MethodAnnotation] = string(policy.ByEviction)
-	s := begin(d)
-	s.catalog.ObserveWorkload(s.reduced())
-	s.write(t, Restart, 60, 60)
-	s.created("web", objecttest.Data{"a": "1"}, 70)
-	pod := func(created float64) Pod {
-		p := startedAt(objecttest.NoonPlus(created))
-		p.Created = objecttest.NoonPlus(created)
-		return p
-	}
-	if got := s.decide(t, pod(10)); got.Outcome != RecordOnly {
-		t.Errorf("the decision is %+v", got)
-	}
-	if got := s.decide(t, pod(10), pod(65)); got.Outcome != Restart {
-		t.Errorf("the decision with a pod that was replaced before is %+v", got)
-	}
-}
-
 func TestAllPodsAreReplacedUntilTheNextRestartByEviction(t *testing.T) {
 	s := evicts()
 	s.write(t, Restart, 60, 60)

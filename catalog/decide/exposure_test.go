@@ -90,45 +90,6 @@ func TestAWorkloadIsExposedIfAPodHasReadWhatItsRestartHasYetToBring(t *testing.T
 	}
 }
 
-func TestOnlyPodsThatReadAChangedKeyExposeAWorkload(t *testing.T) {
-	both := corev1.Container{Name: "app", Env: append(objecttest.ReadsKey("web", "a", false).Env, objecttest.ReadsKey("other", "a", false).Env...)}
-	both.Env[1].Name = "Y"
-	s := begin(objecttest.Deployment(both))
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1", "b": "1"}), objecttest.ConfigMap("other", objecttest.Data{"a": "1"}))
-	s.config("other", objecttest.Data{"a": "2"}, 5)
-	s.recorded(10)
-	s.config("web", objecttest.Data{"a": "1", "b": "2"}, 20)
-	if s.isExposed(t, podSince(50, 50)) {
-		t.Error("exposed to a key that nobody reads, or to content that is recorded")
-	}
-	s.config("web", objecttest.Data{"a": "2", "b": "2"}, 60)
-	if s.isExposed(t, podSince(50, 50)) {
-		t.Error("exposed to an edit that its pods are older than")
-	}
-	if !s.isExposed(t, podSince(50, 50), podSince(70, 70)) {
-		t.Error("not exposed by a pod that is younger")
-	}
-}
-
-// Without a record, an edit is new for a workload of which some pods have missed it.
-func TestAWorkloadWithoutARecordIsExposedIfItsPodsDiffer(t *testing.T) {
-	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
-	s.config("web", objecttest.Data{"a": "2"}, 40)
-	for name, test := range map[string]struct {
-		pods []*corev1.Pod
-		want bool
-	}{
-		"none has read it":        {[]*corev1.Pod{podSince(5, 5), podSince(6, 6)}, false},
-		"one has read it":         {[]*corev1.Pod{podSince(5, 5), podSince(50, 50)}, true},
-		"all have, so nobody can": {[]*corev1.Pod{podSince(50, 50), podSince(51, 51)}, false},
-	} {
-		if got := s.isExposed(t, test.pods...); got != test.want {
-			t.Errorf("%s: exposed: %t, want %t", name, got, test.want)
-		}
-	}
-}
-
 func TestAWorkloadWithManyContainersIsExposedOnlyIfAllOfAPodsWereStartedAfterTheEdit(t *testing.T) {
 	d := objecttest.Deployment(objecttest.ReadsAll("web", false))
 	statuses := func(first, others float64) *corev1.Pod {

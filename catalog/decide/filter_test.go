@@ -45,19 +45,6 @@ func TestAChangeOfTheFilterIsRememberedUntilARecordHasWhatCounts(t *testing.T) {
 	}
 }
 
-// Nothing else says whether it counted before.
-func TestWithoutARecordEachEditOfWhatCountsNowIsAReason(t *testing.T) {
-	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", true)))
-	s.deployment.Annotations[annotation.OnlyAnnotation] = "configmap/web:a"
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1", "b": "1"}))
-	s.config("web", objecttest.Data{"a": "1", "b": "2"}, 20)
-	s.deployment.Annotations[annotation.OnlyAnnotation] = "configmap/web:b"
-	s.catalog.ObserveWorkload(s.reduced())
-	if got := s.decide(t, startedAt(objecttest.NoonPlus(5))); got.Outcome != Restart {
-		t.Errorf("%+v", got)
-	}
-}
-
 // Nobody knows the keys of the config that counted by the former filter and count by the present one.
 func TestNoRestartIsLostForAConfigThatIsGoneWhileTheFilterChanges(t *testing.T) {
 	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))

@@ -8,7 +8,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/catalogtest"
 	"kubernetes-deployment-restart-controller/catalog/dialect"
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
 
@@ -43,73 +42,6 @@ func TestAMarkThatComesOrGoesIsNews(t *testing.T) {
 	}
 }
 
-// beginUnmarked begins with a Deployment that only wants marked configs, and whose record lacks the one that it reads.
-func beginUnmarked() *story {
-	d := objecttest.Deployment(objecttest.ReadsAll("web", false))
-	d.Annotations[dialect.ReloaderSearch] = "true"
-	s := begin(d)
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"key": "1"}))
-	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	decision := Decide(view)
-	catalogtest.WriteRecordWithout(s.deployment, decision.Checksums, decision.Without, objecttest.NoonPlus(10))
-	s.catalog.ObserveWorkload(s.reduced())
-	return s
-}
-
-// Whoever writes new content along with the mark wants the content to count, unless a list shows both.
-func TestAnEditThatComesWithTheMarkCounts(t *testing.T) {
-	for name, test := range map[string]struct {
-		listed bool
-		want   Outcome
-	}{"in one event": {false, Restart}, "in a list": {true, RecordOnly}} {
-		s := beginUnmarked()
-		after := reducedConfigMap(markedConfigMap("web", objecttest.Data{"key": "2"}))
-		if test.listed {
-			listConfigs(s.catalog, names.ConfigMap, "", objecttest.ListOf(after), objecttest.NoonPlus(60), false)
-		} else {
-			s.catalog.ObserveConfig(after, objecttest.NoonPlus(60))
-		}
-		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-		decision := Decide(view)
-		if decision.Outcome == AskPods {
-			decision = ByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
-		}
-		if decision.Outcome != test.want {
-			t.Errorf("%s: %+v", name, decision)
-		}
-	}
-}
-
-// Nothing is recorded meanwhile, so that the record has the filter that comes back.
-func TestAnEditThatCountedByAFormerFilterCountsAlthoughTheMarkCameLater(t *testing.T) {
-	s := beginUnmarked()
-	filter := func(note, value string) {
-		delete(s.deployment.Annotations, dialect.ReloaderSearch)
-		delete(s.deployment.Annotations, annotation.IgnoreAnnotation)
-		s.deployment.Annotations[note] = value
-		s.catalog.ObserveWorkload(s.reduced())
-	}
-	filter(annotation.IgnoreAnnotation, "configmap/none")
-	s.config("web", objecttest.Data{"key": "2"}, 20)
-	filter(annotation.IgnoreAnnotation, "configmap/other")
-	s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("web", objecttest.Data{"key": "2"})), objecttest.NoonPlus(30))
-	filter(dialect.ReloaderSearch, "true")
-	if got := s.decide(t, startedAt(objecttest.NoonPlus(5))); got.Outcome != Restart {
-		t.Errorf("%+v", got)
-	}
-}
-
-func TestAnEditOfAConfigThatWasMarkedWhileNobodyWatchedCountsAlthoughTheFilterGoes(t *testing.T) {
-	s := beginUnmarked()
-	s.restartController(markedConfigMap("web", objecttest.Data{"key": "1"}))
-	s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("web", objecttest.Data{"key": "2"})), objecttest.NoonPlus(20))
-	delete(s.deployment.Annotations, dialect.ReloaderSearch)
-	s.catalog.ObserveWorkload(s.reduced())
-	if got := s.decide(t, startedAt(objecttest.NoonPlus(5))); got.Outcome != Restart {
-		t.Errorf("%+v", got)
-	}
-}
-
 func TestAMarkThatCameWhileTheRecordWasWrittenIsLaterThanTheRecord(t *testing.T) {
 	d := objecttest.Deployment(objecttest.ReadsAll("web", false))
 	d.Annotations[dialect.ReloaderSearch] = "true"
@@ -129,27 +61,6 @@ func TestAMarkThatCameWhileTheRecordWasWrittenIsLaterThanTheRecord(t *testing.T)
 	s.catalog.ObserveWorkload(s.reduced())
 	if got := s.decide(t, startedAt(objecttest.NoonPlus(5))); got.Outcome != Restart {
 		t.Errorf("%+v", got)
-	}
-}
-
-func TestAnEditFromBeforeAMarkAndAnotherFilterDoesNotCount(t *testing.T) {
-	for _, filterFirst := range []bool{true, false} {
-		s := beginUnmarked()
-		s.config("web", objecttest.Data{"key": "2"}, 20)
-		filter := func() {
-			s.deployment.Annotations["configmaps.exclude.reloader.stakater.com/reload"] = "other"
-			s.catalog.ObserveWorkload(s.reduced())
-		}
-		if filterFirst {
-			filter()
-		}
-		s.catalog.ObserveConfig(reducedConfigMap(markedConfigMap("web", objecttest.Data{"key": "2"})), objecttest.NoonPlus(60))
-		if !filterFirst {
-			filter()
-		}
-		if got := s.decide(t, startedAt(objecttest.NoonPlus(5))); got.Outcome != RecordOnly {
-			t.Errorf("the filter changes first: %t: %+v", filterFirst, got)
-		}
 	}
 }
 

@@ -364,22 +364,3 @@ func TestWhatTheOriginalDidNotRecordIsOnlyRecordedAtTheUpgrade(t *testing.T) {
 		})
 	}
 }
-
-func TestWhatTheOriginalDidNotRecordCountsWhenItIsEditedAfterTheUpgrade(t *testing.T) {
-	d := objecttest.Deployment(objecttest.ReadsKey("web", "a", false))
-	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, objecttest.ReadsAll("known", false))
-	known := objecttest.ConfigMap("known", objecttest.Data{"a": "1"})
-	recordByOriginal(d, 10, known)
-	s := begin(d)
-	s.listed(known, editedAt(60, objecttest.Data{"a": "2"}))
-	s.config("web", objecttest.Data{"a": "3"}, 100) // before anything is recorded
-	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	digest, err := record.OriginalDigest(known)
-	if err != nil {
-		t.Fatal(err)
-	}
-	view.Originals = map[names.ConfigRef]names.Checksum{objecttest.ConfigMapRef("known"): digest}
-	if decision := ByPods(view, []Pod{startedAt(objecttest.NoonPlus(50))}); decision.Outcome != Restart {
-		t.Errorf("%s, because %s; want a restart", decision.Outcome, decision.Reason)
-	}
-}

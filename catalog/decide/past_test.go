@@ -12,28 +12,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/template"
 )
 
-func TestPodsRestartThatStartedWhileAKeyWasInTheBinaryData(t *testing.T) {
-	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
-	s.recorded(10)
-	binary := objecttest.ConfigMap("web", nil)
-	binary.BinaryData = map[string][]byte{"a": []byte("1")}
-	s.catalog.ObserveConfig(content.NewConfigMap(binary), objecttest.NoonPlus(60))
-	s.config("web", objecttest.Data{"a": "1"}, 80)
-	requireOutcome(t, s, Restart, startedAt(objecttest.NoonPlus(70)))
-	requireOutcome(t, s, Keep, startedAt(objecttest.NoonPlus(50)))
-}
-
-func TestAKeyThatMovesToTheBinaryDataIsTheSameFile(t *testing.T) {
-	s := begin(objecttest.Deployment(objecttest.Mounts(corev1.VolumeMount{Name: "web", MountPath: "/web"}), objecttest.VolumeOf("web", false)))
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
-	s.recorded(10)
-	binary := objecttest.ConfigMap("web", nil)
-	binary.BinaryData = map[string][]byte{"a": []byte("1")}
-	s.catalog.ObserveConfig(content.NewConfigMap(binary), objecttest.NoonPlus(60))
-	requireOutcome(t, s, Keep, startedAt(objecttest.NoonPlus(30)))
-}
-
 // An edit of very many keys is kept as one. It concerns only those who read one of these keys.
 func TestAnEditOfManyKeysRestartsOnlyWhoReadsOneOfThem(t *testing.T) {
 	content := func(value string) objecttest.Data {

@@ -18,37 +18,6 @@ func (s *story) verify(t *testing.T, pods ...Pod) {
 	s.catalog.ObserveKept(view)
 }
 
-func TestAMarkSaysNothingOfWhatWasBeforeThePodsWereVerified(t *testing.T) {
-	for name, contradict := range map[string]func(*story){
-		"a watch showed how it began": func(s *story) { s.config("web", objecttest.Data{"a": "2"}, 60) },
-		"nobody saw how it began": func(s *story) {
-			s.restartController(objecttest.ConfigMap("web", objecttest.Data{"a": "2"}))
-			view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-			s.catalog.ObserveContradicted(view, objecttest.NoonPlus(60))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
-			s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
-			s.recorded(10)
-			contradict(s)
-			s.config("web", objecttest.Data{"a": "1"}, 110)
-			s.verify(t, startedAt(objecttest.NoonPlus(5)))
-			s.config("web", objecttest.Data{"a": "3"}, 10000)
-			view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-			since := Decide(view).Contradicted
-			if !since.At.Equal(objecttest.NoonPlus(10000)) {
-				t.Errorf("contradicted since %v, want since the last edit", since.At)
-			}
-			s.marked(t, since.At.Sub(objecttest.Noon).Seconds())
-			s.restartController(objecttest.ConfigMap("web", objecttest.Data{"a": "3"}))
-			s.config("web", objecttest.Data{"a": "1"}, 10060)
-			requireOutcome(t, s, RecordOnly, startedAt(objecttest.NoonPlus(5000)))
-			requireOutcome(t, s, Restart, startedAt(objecttest.NoonPlus(10030)))
-		})
-	}
-}
-
 func TestAContradictionThatNobodySawBeginDatesFromAfterThePodsWereVerified(t *testing.T) {
 	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
 	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))

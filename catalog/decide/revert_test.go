@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
-	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
@@ -45,70 +44,6 @@ func (s *story) rewind(timestamp string) bool {
 func (s *story) undo() bool {
 	s.deployment.ManagedFields[1] = objecttest.Owns("kubectl-rollout", objecttest.NoonPlus(105), objecttest.AnnotationField(annotation.BasisAnnotation))
 	return s.rewind("")
-}
-
-func TestDecisionsAfterARestartWasReverted(t *testing.T) {
-	keep, askedRecord := verdict{Outcome: Keep}, verdict{Asked: true, Outcome: RecordOnly}
-	again := verdict{Asked: true, Outcome: Restart}
-	old, young := startedAt(objecttest.NoonPlus(50)), startedAt(objecttest.NoonPlus(110))
-	justBefore, justAfter := startedAt(objecttest.NoonPlus(99.5)), startedAt(objecttest.NoonPlus(100.5))
-	takeOver := func(s *story) { s.restartController(objecttest.ConfigMap("web", objecttest.Data{"a": "2"})) }
-	stripped := func(s *story) { s.rewind("") }
-	for name, test := range map[string]struct {
-		happens func(*story)
-		pods    []Pod
-		want    verdict
-	}{
-		"not reverted": {func(*story) {}, []Pod{old}, keep},
-		"the timestamp was removed, and a pod from before it lives on":                  {stripped, []Pod{young, old}, again},
-		"the timestamp was removed, and no pod is from before it":                       {stripped, []Pod{young}, askedRecord},
-		"the timestamp was removed, and a pod started just before the restart":          {stripped, []Pod{justBefore}, again},
-		"the timestamp was removed, and the pods started just after the restart":        {stripped, []Pod{justAfter}, askedRecord},
-		"the timestamp was removed while nobody watched, and the clocks do not show it": {func(s *story) { stripped(s); takeOver(s) }, []Pod{justAfter}, again},
-		"the timestamp was removed, and the only pod has not started":                   {stripped, []Pod{{}}, askedRecord},
-		"the timestamp was removed, and there are no pods":                              {stripped, nil, askedRecord},
-		"the timestamp was set back, and a pod from before it lives on":                 {func(s *story) { s.rewind("2026-03-01T11:00:00Z") }, []Pod{old}, again},
-		"the timestamp was replaced by nonsense, and a pod lives on":                    {func(s *story) { s.rewind("soon") }, []Pod{old}, again},
-		"the timestamp was set on, and all pods are new":                                {func(s *story) { s.rewind("2026-03-01T12:01:45Z") }, []Pod{young}, askedRecord},
-		"reverted, and brought back":                                                    {func(s *story) { s.rewind(""); s.rewind(objecttest.NoonPlus(100).Format(time.RFC3339Nano)) }, []Pod{old}, keep},
-		"reverted and restarted again":                                                  {func(s *story) { s.rewind(""); s.restart(120) }, []Pod{old}, keep},
-		"reverted and recorded again":                                                   {func(s *story) { s.rewind(""); s.recorded(120) }, []Pod{old}, keep},
-		"reverted before the controller was replaced":                                   {func(s *story) { s.rewind(""); takeOver(s) }, []Pod{old}, again},
-		"reverted while no controller was there":                                        {func(s *story) { objecttest.SetTimestamp(s.deployment, ""); takeOver(s) }, []Pod{old}, again},
-		"reverted, then edited, and the only pod has not seen either":                   {func(s *story) { s.rewind(""); s.config("web", objecttest.Data{"a": "3"}, 120) }, []Pod{old}, askedRestartFor("web", "a")},
-		"edited, then reverted by who thereby replaced all pods":                        {func(s *story) { s.config("web", objecttest.Data{"a": "3"}, 103); s.rewind("") }, []Pod{young}, askedRecord},
-		"reverted while the config is gone":                                             {func(s *story) { s.deleted("web", 55); s.rewind("") }, []Pod{old}, verdict{Asked: true, Outcome: Keep}},
-		"reverted while the config was gone": {func(s *story) {
-			s.deleted("web", 55)
-			s.rewind("")
-			s.created("web", objecttest.Data{"a": "2"}, 120)
-		}, []Pod{old}, again},
-		"undone together with the record, and a pod from before it lives on": {func(s *story) { s.undo() }, []Pod{young, old}, askedRestartFor("web", "a")},
-		"undone together with the record, and no pod is from before it":      {func(s *story) { s.undo() }, []Pod{young}, askedRecord},
-		"undone together with the record, and released":                      {func(s *story) { s.undo(); s.release("v2") }, []Pod{young}, askedRecord},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := restarted()
-			test.happens(s)
-			if diff := cmp.Diff(test.want, s.decide(t, test.pods...), cmpopts.EquateEmpty()); diff != "" {
-				t.Errorf("verdict (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-// A removed key leaves no trace but the record that went with the restart.
-func TestAnUndoOfARestartForARemovedKeyIsRecognisedByTheRecordThatWasKnown(t *testing.T) {
-	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1", "b": "1"}))
-	s.recorded(10)
-	s.restartController(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
-	s.restart(100)
-	s.undo()
-	want := verdict{Asked: true, Outcome: Restart}
-	if diff := cmp.Diff(want, s.decide(t, startedAt(objecttest.NoonPlus(50))), cmpopts.EquateEmpty()); diff != "" {
-		t.Errorf("verdict (-want +got):\n%s", diff)
-	}
 }
 
 func TestARevertCallsForADecisionOnce(t *testing.T) {

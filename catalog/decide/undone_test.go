@@ -3,6 +3,7 @@ package decide
 import (
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
@@ -103,4 +104,10 @@ func TestTheWriterOfAnUntrustedRecordIsNamedOnlyIfTheAPIShowsIt(t *testing.T) {
 			}
 		})
 	}
+}
+
+func editedAtSecond95() *corev1.ConfigMap {
+	cm := objecttest.ConfigMap("web", objecttest.Data{"a": "2"})
+	cm.ManagedFields = []metav1.ManagedFieldsEntry{objecttest.Owns("kubectl", objecttest.NoonPlus(95), "f:data/f:a")}
+	return cm
 }
