@@ -10,7 +10,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/catalogtest"
 	"kubernetes-deployment-restart-controller/catalog/content"
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 	"kubernetes-deployment-restart-controller/catalog/record"
 )
@@ -51,38 +50,6 @@ func TestIgnoringAConfigAndTheEndOfThatAreNews(t *testing.T) {
 	} {
 		if news := s.catalog.ObserveConfig(content.NewConfigMap(test.cm), objecttest.NoonPlus(float64(20+10*step))); news != test.isNews {
 			t.Errorf("step %d: %t", step, news)
-		}
-	}
-}
-
-// Whoever writes new content and ends the annotation at once wants the content to count, unless a list
-// after a gap shows both: then nobody knows what came first.
-func TestAnEditThatComesWithTheEndOfIgnoringCounts(t *testing.T) {
-	for name, test := range map[string]struct {
-		listed bool
-		want   Outcome
-	}{"in one event": {false, Restart}, "in a list": {true, RecordOnly}} {
-		s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
-		s.listed(ignoredConfigMap("web", objecttest.Data{"key": "1"}))
-		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-		decision := Decide(view)
-		if decision.Without.Ignored != "configmap/web" || len(decision.Checksums) > 0 {
-			t.Fatalf("%+v", decision)
-		}
-		catalogtest.WriteRecordWithout(s.deployment, decision.Checksums, decision.Without, objecttest.NoonPlus(10))
-		s.catalog.ObserveWorkload(s.reduced())
-		after := objecttest.ConfigMap("web", objecttest.Data{"key": "2"})
-		if test.listed {
-			listConfigs(s.catalog, names.ConfigMap, "", objecttest.ListOf(content.NewConfigMap(after)), objecttest.NoonPlus(60), false)
-		} else {
-			s.catalog.ObserveConfig(content.NewConfigMap(after), objecttest.NoonPlus(60))
-		}
-		view, _ = s.catalog.View(objecttest.DeploymentRef("web"))
-		if decision = Decide(view); decision.Outcome == AskPods {
-			decision = ByPods(view, []Pod{startedAt(objecttest.NoonPlus(5))})
-		}
-		if decision.Outcome != test.want {
-			t.Errorf("%s: %+v", name, decision)
 		}
 	}
 }
