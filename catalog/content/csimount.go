@@ -1,7 +1,6 @@
 package content
 
 import (
-	"slices"
 	"time"
 	"unique"
 
@@ -138,24 +137,16 @@ func earlierOf(a, b time.Time) time.Time {
 	return a
 }
 
-// IsMissedBy reports whether a container of the pod that started at one of these times has other content than the pod now:
-// the files changed after the first one started, or one started before they changed back. If a watch showed the change, a
-// pod is stale if in doubt. If not, the driver may have written the status when it mounted the volume, just before the
-// container started: a pod of a StatefulSet that comes back has the status of its predecessor.
-func (m *CSIMountState) IsMissedBy(starts []time.Time) bool {
+// Missed returns when a container of the pod started that has other content than the pod now: before the files changed or, if
+// they have changed back, in between. If a watch showed the change, a pod is stale if in doubt. If not, the driver may have
+// written the status when it mounted the volume, just before the container started: a pod of a StatefulSet that comes back has
+// the status of its predecessor.
+func (m *CSIMountState) Missed() names.Interval {
+	isShown := m.Shown > 0
 	if m.returned.IsZero() {
-		return m.isAfter(m.Rotated, slices.MinFunc(starts, time.Time.Compare))
+		return names.Before(m.Rotated, isShown)
 	}
-	return slices.ContainsFunc(starts, func(start time.Time) bool { return m.isAfter(start, m.left) && m.isAfter(m.returned, start) })
-}
-
-// isAfter reports whether one of two events came after the other, or might have if a watch showed the change.
-func (m *CSIMountState) isAfter(event, other time.Time) bool {
-	late := event.Sub(other)
-	if m.Shown > 0 {
-		return late >= -names.ClockTolerance
-	}
-	return late > names.ClockTolerance
+	return names.Before(m.returned, isShown).After(m.left, isShown)
 }
 
 // CSIClassMounts is what a [catalog.View] shows of the mounts of a class.

@@ -125,16 +125,16 @@ func TestProgramsMayReadThroughTheAPIWheneverAnyContainerStarts(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("pod (-want +got):\n%s", diff)
 	}
-	first, all := firstReads([]Pod{got}), newAllReads([]Pod{got})
-	if at, _ := first.of(w.References[1:]); !at.Equal(objecttest.NoonPlus(10)) {
+	all := newReads([]Pod{got}, true)
+	if at := all.of(w.References[1:]).first; !at.Equal(objecttest.NoonPlus(10)) {
 		t.Errorf("first read at %s", at)
 	}
-	if at, _ := first.of(w.References[:1]); !at.Equal(objecttest.NoonPlus(20)) {
+	if at := all.of(w.References[:1]).first; !at.Equal(objecttest.NoonPlus(20)) {
 		t.Errorf("the environment was first read at %s", at)
 	}
 	var read []float64
 	for _, second := range []float64{0, 10, 15, 20, 30} {
-		if all.isAny(&w.References[1], objecttest.NoonPlus(second), objecttest.NoonPlus(second)) {
+		if all.isAnyIn(names.Interval{From: objecttest.NoonPlus(second), Until: objecttest.NoonPlus(second)}, &w.References[1]) {
 			read = append(read, second)
 		}
 	}
@@ -145,10 +145,10 @@ func TestProgramsMayReadThroughTheAPIWheneverAnyContainerStarts(t *testing.T) {
 		pod.Status.ContainerStatuses = append(pod.Status.ContainerStatuses, started(fmt.Sprint("more", i), 25))
 	}
 	got, _ = NewPod(&pod, w.Readers())
-	if at, _ := firstReads([]Pod{got}).of(w.References[1:]); len(got.Started) != 2 || !at.Equal(objecttest.NoonPlus(10)) {
+	if at := newReads([]Pod{got}, false).of(w.References[1:]).first; len(got.Started) != 2 || !at.Equal(objecttest.NoonPlus(10)) {
 		t.Errorf("with many containers: %+v", got)
 	}
-	if !newAllReads([]Pod{got}).isAny(&w.References[1], objecttest.NoonPlus(28), objecttest.NoonPlus(28)) {
+	if !newReads([]Pod{got}, true).isAnyIn(names.Interval{From: objecttest.NoonPlus(28), Until: objecttest.NoonPlus(28)}, &w.References[1]) {
 		t.Error("one of many containers may have started at any time in between")
 	}
 }

@@ -20,7 +20,7 @@ func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfi
 		}
 	}
 	for i := range seenConfigs {
-		if s := &seenConfigs[i]; isRecordedOtherwise(view, s) {
+		if s := &seenConfigs[i]; s.standing == otherThanRecorded {
 			d.Contradicts = true
 			s.eachChange(view.Workload, view.Past[s.ref], note)
 		}
@@ -42,7 +42,7 @@ func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfi
 func eachOpenAbsence(v *catalog.View, seenConfigs []seenConfig, gone func(names.Sighting)) {
 	for i := range seenConfigs {
 		s := &seenConfigs[i]
-		if !hasLost(v.Workload, s) {
+		if s.standing != lost {
 			continue
 		}
 		for _, p := range v.Past[s.ref] {
@@ -56,31 +56,26 @@ func eachOpenAbsence(v *catalog.View, seenConfigs []seenConfig, gone func(names.
 // eachChange calls a function with each known change since the record of what the workload sees of
 // a config.
 func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, change func(names.Sighting)) {
-	note := func(from names.Sighting) {
-		if isLater(w, from) {
+	note := func(shown, from names.Sighting) {
+		if isLater(w, shown) {
 			change(from)
 		}
 	}
-	creation := s.config.Creation()
-	note(names.Sighting{At: creation.At, Seen: creation.Seen})
-	selected := content.Selections(s.references)
-	for _, edit := range s.config.Edits {
+	for edit := range s.edits() {
 		shown := names.Sighting{At: edit.At, Seen: edit.Seen}
-		switch {
-		case !s.config.IsSeen(edit, selected):
-		case !edit.IsJoined():
-			note(shown)
-		case isLater(w, shown): // any time since the record
-			change(names.Sighting{At: w.Record.Written, Seen: edit.Seen})
+		from := shown
+		if edit.IsJoined() { // any time since the record
+			from.At = w.Record.Written
 		}
+		note(shown, from)
 	}
 	for i := range past {
 		switch p := &past[i]; {
 		case !p.ConcernsAny(s.references):
-		case !p.IsAbsence():
-			note(p.From)
-		case isLater(w, p.Until): // no record includes it, so it counts if it outlasted the record
-			change(names.Sighting{At: p.From.At, Seen: p.Until.Seen})
+		case p.IsAbsence(): // no record includes it, so it counts if it outlasted the record
+			note(p.Until, names.Sighting{At: p.From.At, Seen: p.Until.Seen})
+		default:
+			note(p.From, p.From)
 		}
 	}
 }
@@ -91,8 +86,8 @@ const reasonLacking = "a config is gone whose content differed from the record f
 // The config may come back, so that knowledge must not be lost.
 func lacksContradicted(v *catalog.View, seenConfigs []seenConfig) bool {
 	w := v.Workload
-	return w.Record.Trusted && slices.ContainsFunc(seenConfigs, func(s seenConfig) bool {
-		return hasLost(w, &s) && (w.Record.Marked || slices.ContainsFunc(v.Past[s.ref], func(p content.Past) bool {
+	return slices.ContainsFunc(seenConfigs, func(s seenConfig) bool {
+		return s.standing == lost && (w.Record.Marked || slices.ContainsFunc(v.Past[s.ref], func(p content.Past) bool {
 			_, isLater := since(&p, w)
 			return isLater && !p.IsOpen() && p.ConcernsAny(s.references)
 		}))

@@ -66,7 +66,7 @@ func (d *Decision) addRotated(view *catalog.View, pods []Pod) (hasAny bool) {
 			starts = startsOf(pods)
 		}
 		last := len(d.Causes) - 1
-		if of := starts[m.Pod]; len(of) > 0 && m.IsMissedBy(of) && (last < 0 || d.Causes[last].Config != m.Class) {
+		if slices.ContainsFunc(starts[m.Pod], m.Missed().Has) && (last < 0 || d.Causes[last].Config != m.Class) {
 			hasAny, d.Causes = true, append(d.Causes, causeOf(view, m.Class))
 		}
 		return true

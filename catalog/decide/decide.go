@@ -2,7 +2,6 @@ package decide
 
 import (
 	"slices"
-	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/content"
@@ -42,7 +41,7 @@ func Decide(view catalog.View) Decision {
 	case len(causes) > 0:
 		decision.nameCauses(causes)
 		return decision.with(Restart, "the content differs from the record")
-	case len(candidates(&view, seenConfigs, appeared(w))) > 0:
+	case len(candidates(&view, seenConfigs, unknownToRecord(w))) > 0:
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
 	case hasRotated(&view):
 		return decision.with(AskPods, "files were rotated in some pods of the namespace")
@@ -58,7 +57,7 @@ func Decide(view catalog.View) Decision {
 
 // mayBeMissed reports whether containers may have missed something: an edit of any config, or a rotation.
 func mayBeMissed(v *catalog.View, seenConfigs []seenConfig) bool {
-	return len(candidates(v, seenConfigs, anyConfig)) > 0 || hasRotated(v)
+	return len(candidates(v, seenConfigs, unknownToRecord(v.Workload))) > 0 || hasRotated(v)
 }
 
 // ByPods decides about a workload for which [Decide] returned [AskPods]. The pods must be
@@ -66,22 +65,22 @@ func mayBeMissed(v *catalog.View, seenConfigs []seenConfig) bool {
 func ByPods(view catalog.View, pods []Pod) Decision {
 	w := view.Workload
 	pods = withoutEvicted(w, pods)
-	seenConfigs, first := seenConfigs(&view), firstReads(pods)
-	decision := newDecision(&view, seenConfigs)
-	spans := spans(&view, seenConfigs)
+	seenConfigs := seenConfigs(&view)
+	decision, spans := newDecision(&view, seenConfigs), spans(&view, seenConfigs)
+	reads := newReads(pods, len(spans) > 0)
 	decision.noteContradiction(&view, seenConfigs, spans)
 	differs := false
-	for _, candidate := range candidates(&view, seenConfigs, unknownToRecord(w, seenConfigs)) {
-		if read, hasRead := first.of(candidate.readers); hasRead && candidate.isStale(read) {
-			decision.addCause(candidate.readers[0].Config, candidate.explanation(read))
-			differs = differs || candidate.differs
+	for _, candidate := range candidates(&view, seenConfigs, unknownToRecord(w)) {
+		if edits, isStale := candidate.missed(reads.of(candidate.readers).first); isStale {
+			decision.addCause(candidate.readers[0].Config, edits)
+			differs = differs || candidate.otherUntil.Equal(names.Always.Until)
 		}
 	}
-	returned := decision.addReturned(w, spans, pods)
+	returned := decision.addReturned(w, spans, reads)
 	rotated := decision.addRotated(&view, pods)
 	decision.nameCauses(decision.Causes)
 	switch {
-	case w.Record.Reverted != nil && hasPodsBeforeRevert(w, seenConfigs, first):
+	case w.Record.Reverted != nil && hasPodsBeforeRevert(w, seenConfigs, reads):
 		return decision.with(Restart, "a restart was reverted, and a container started before it")
 	case differs:
 		return decision.with(Restart, "the content differs from the record of the original controller")
@@ -92,7 +91,7 @@ func ByPods(view catalog.View, pods []Pod) Decision {
 	case hasChangedMethod(w) && slices.ContainsFunc(pods, func(pod Pod) bool { return isEarlier(w, pod) }):
 		decision.nameCauses(interruptedCauses(w))
 		return decision.with(Restart, reasonInterrupted)
-	case w.Record.Reverted != nil && lacksRecorded(w, seenConfigs):
+	case w.Record.Reverted != nil && hasAny(seenConfigs, lost):
 		return decision.with(Keep, "a restart was reverted, and a config that it was recorded with is gone")
 	case lacksContradicted(&view, seenConfigs):
 		return decision.with(Keep, reasonLacking)
@@ -103,22 +102,10 @@ func ByPods(view catalog.View, pods []Pod) Decision {
 // verified returns the decision of a workload none of whose pods need a restart.
 func (d *Decision) verified(w *workload.Workload, seenConfigs []seenConfig) Decision {
 	if d.Verified = true; w.Idle {
-		d.Unserved = w.Record.Trusted && len(differences(w, seenConfigs)) > 0
+		d.Unserved = hasAny(seenConfigs, otherThanRecorded)
 		return d.recorded(w, "the workload wants no pods")
 	}
 	return d.recorded(w, "no pod is known to have read other content")
-}
-
-// unknownToRecord selects the configs for which the workload's record does not say what its pods
-// have read.
-func unknownToRecord(w *workload.Workload, seenConfigs []seenConfig) func(names.ConfigRef) bool {
-	switch {
-	case !w.Record.Trusted:
-		return anyConfig
-	case w.Record.Reverted != nil || hasRested(w):
-		return recordedOtherwise(w, seenConfigs)
-	}
-	return appeared(w)
 }
 
 // differences returns the configs whose checksum differs from the record.
@@ -126,8 +113,7 @@ func differences(w *workload.Workload, seenConfigs []seenConfig) []Cause {
 	var causes []Cause
 	for i := range seenConfigs {
 		s := &seenConfigs[i]
-		recorded, found := w.Record.Checksums[s.ref]
-		if s.config == nil || !found || recorded == s.checksum {
+		if s.standing != otherThanRecorded {
 			continue
 		}
 		cause, selected := Cause{Config: s.ref}, content.Selections(s.references)
@@ -152,25 +138,18 @@ func withoutEvicted(w *workload.Workload, pods []Pod) []Pod {
 	return slices.DeleteFunc(slices.Clone(pods), func(pod Pod) bool { return isEarlier(w, pod) })
 }
 
-// hasPodsBeforeRevert reports whether a pod read a config before the record of the restart
-// that was reverted.
-func hasPodsBeforeRevert(w *workload.Workload, seenConfigs []seenConfig, first reads) bool {
+// hasPodsBeforeRevert reports whether a pod read a config before the record of the restart that was reverted. If the read seems
+// to be within a second after the record, the order in which the watch showed the record and the pod template decides: the read
+// counts as earlier unless the record came first.
+func hasPodsBeforeRevert(w *workload.Workload, seenConfigs []seenConfig, reads *reads) bool {
+	before := names.Interval{Until: w.Record.Reverted.Recorded.Add(-1)}
+	if w.Record.Trusted && w.PodTemplateSeen <= w.RecordSeen {
+		before = names.Before(before.Until, true)
+	}
 	return slices.ContainsFunc(seenConfigs, func(s seenConfig) bool {
-		read, hasRead := first.of(s.references)
-		return s.config != nil && hasRead && isBeforeRevert(w, read)
+		first := reads.of(s.references).first
+		return s.config != nil && !first.IsZero() && before.Has(first)
 	})
-}
-
-// lacksRecorded reports whether a config in a trusted record is gone. Then nothing shows which
-// content of it the pods have that a reverted restart has left or brought back.
-func lacksRecorded(w *workload.Workload, seenConfigs []seenConfig) bool {
-	return w.Record.Trusted && slices.ContainsFunc(seenConfigs, func(s seenConfig) bool { return hasLost(w, &s) })
-}
-
-// hasLost reports whether the record has a config that is gone.
-func hasLost(w *workload.Workload, s *seenConfig) bool {
-	_, recorded := w.Record.Checksums[s.ref]
-	return recorded && s.config == nil
 }
 
 // reasonReadsNothing is the reason to leave a workload alone that no edit can restart.
@@ -212,8 +191,8 @@ func Unconfirmed(v *catalog.View) []names.ConfigRef {
 	seenConfigs := seenConfigs(v)
 	for i := range seenConfigs {
 		s := &seenConfigs[i]
-		returned := v.Workload.Record.Marked && isRecordedSame(v, s)
-		if s.config != nil && (returned || isRecordedOtherwise(v, s) || compareOriginal(v, s) == different) {
+		returned := v.Workload.Record.Marked && s.standing == asRecorded
+		if s.config != nil && (returned || s.standing == otherThanRecorded || compareOriginal(v, s) == different) {
 			unconfirmed = append(unconfirmed, s.ref)
 		}
 	}
@@ -229,14 +208,4 @@ func EvictAfter(w *workload.Workload, outcome Outcome) string {
 		return w.Record.EvictMember()
 	}
 	return ""
-}
-
-// isBeforeRevert reports whether a pod that read a config at the given time did so before the
-// record. If the read seems to be within a second after the record, the order in which the watch
-// showed the record and the pod template decides: the read counts as earlier unless the record
-// came first.
-func isBeforeRevert(w *workload.Workload, read time.Time) bool {
-	recordCameFirst := !w.Record.Trusted || w.PodTemplateSeen > w.RecordSeen
-	after := read.Sub(w.Record.Reverted.Recorded)
-	return after < 0 || after < names.ClockTolerance && !recordCameFirst
 }

@@ -122,7 +122,7 @@ func currentChecksums(v *catalog.View, seenConfigs []seenConfig, asRecorded bool
 	addSince(v, checksums)
 	for i := range seenConfigs {
 		s := &seenConfigs[i]
-		recorded, found := applied.Checksums[s.ref]
+		recorded := applied.Checksums[s.ref]
 		switch {
 		case s.config != nil && asRecorded && s.narrowing != nil:
 			if covered := s.narrowing.recorded; len(covered) > 0 {
@@ -130,11 +130,11 @@ func currentChecksums(v *catalog.View, seenConfigs []seenConfig, asRecorded bool
 			}
 		case s.config != nil:
 			checksums[s.ref] = s.present()
-		case found && applied.Trusted && asRecorded:
+		case s.standing == lost && asRecorded:
 			checksums[s.ref] = recorded
-		case found && applied.Trusted:
-			if recorded, found = checksumOfGone(v, s, recorded); found {
-				checksums[s.ref] = recorded
+		case s.standing == lost:
+			if gone, isKnown := checksumOfGone(v, s, recorded); isKnown {
+				checksums[s.ref] = gone
 			}
 		}
 	}
@@ -145,11 +145,10 @@ func currentChecksums(v *catalog.View, seenConfigs []seenConfig, asRecorded bool
 // not known by the present filter. When it is back, it can be compared only by what the record covers. That makes no
 // difference if containers start without it: its creation is then a reason to restart them.
 func isOnlyRecorded(v *catalog.View, s *seenConfig) bool {
-	recorded, found := v.Workload.Record.Checksums[s.ref]
-	if s.config != nil || s.narrowing == nil || len(s.narrowing.recorded) == 0 || !found || !v.Workload.Record.Trusted {
+	if s.standing != lost || s.narrowing == nil || len(s.narrowing.recorded) == 0 {
 		return false
 	}
-	_, isKnown := checksumOfGone(v, s, recorded)
+	_, isKnown := checksumOfGone(v, s, v.Workload.Record.Checksums[s.ref])
 	return !isKnown && slices.ContainsFunc(s.references, func(r template.Reference) bool { return !r.Optional })
 }
 

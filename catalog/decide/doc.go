@@ -18,6 +18,32 @@
 //	a config is gone whose content had differed     keep: a record would forget the difference
 //	otherwise                                       record, which changes nothing if nothing differs
 //
+// # Which pods are stale
+//
+// A pod is stale if it read a config while that had other content than now. Whatever is known gives an interval of time
+// ([names.Interval]), and a pod that read in it is stale:
+//
+//	an edit                              until the edit
+//	a trusted record of other content    until it was written
+//	the original's record of such        always
+//	content that came and went           from when it came until it went
+//	a mark                               from its beginning until the last edit that the watch showed
+//	a restart that was reverted          until its record was written
+//	files rotated in a pod               until they were rotated; if they are back, while they were others
+//
+// Of these, only what counts ends in the decision: what came after the record or, without one, after the opt-in, and by the
+// filters; see counting.go and filterchange.go. The edits that ended the intervals are the causes of the restart.
+//
+// The stories in testdata/stories draw each of these on a line of time, with what is decided. Read them first:
+//
+//	second           0     10    58  59.5  60  70  80  80.5  82
+//	web:a            1                     2       1
+//	record                 made
+//	pod                          k   R         R       R     k
+//
+// The ConfigMap web had 1, was recorded, had 2 from second 60 to 80, and has 1 again. A pod that started at second 70
+// restarts (R), one from second 82 is kept (k), and where clocks cannot tell, it restarts.
+//
 // # When pods read
 //
 // Pods of the present template count that neither terminate nor have finished. A container reads its environment when
@@ -25,10 +51,9 @@
 // whose volumes are not in place. Without the condition PodReadyToStartContainers, volumes count as read when the pod
 // was accepted. Of a pod with more than 8 containers that matter, only the first and the last start are known.
 //
-// A pod is stale if it read a config before the config changed, or while its content was another one. Within a second,
-// the order of the watches decides. If it is not known, the workload restarts. The exception is a config that was
-// created within a second of its pods' start while no controller watched: a release created both, and the config came
-// first.
+// Within a second of the end of an interval, the order of the watches decides. If it is not known, the workload restarts.
+// The exception is a config that was created within a second of its pods' start while no controller watched: a release
+// created both, and the config came first.
 //
 // # Which is newer, the record or the config?
 //

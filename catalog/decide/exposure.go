@@ -2,14 +2,12 @@ package decide
 
 import (
 	"slices"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
@@ -20,20 +18,17 @@ type Exposure struct {
 	workload   *workload.Workload
 	containers []string
 	candidates []candidate
-	first      reads // by each container
-	last       reads
+	reads      *reads
+	crashed    *reads // by containers that do not run
 }
 
 // NewExposure returns the exposure of a workload to the content of its configs that differs from its
 // record or, without a trusted record, to all content.
 func NewExposure(view catalog.View) *Exposure {
-	w, seenConfigs, differs := view.Workload, seenConfigs(&view), anyConfig
-	if w.Record.Trusted {
-		differs = recordedOtherwise(w, seenConfigs)
-	}
+	w, seenConfigs := view.Workload, seenConfigs(&view)
+	differs := func(as standing) bool { return as != asRecorded }
 	return &Exposure{
-		workload: w, containers: w.Readers(), candidates: candidates(&view, seenConfigs, differs),
-		first: firstReads(nil), last: firstReads(nil),
+		workload: w, containers: w.Readers(), candidates: candidates(&view, seenConfigs, differs), reads: newReads(nil, false), crashed: newReads(nil, false),
 	}
 }
 
@@ -43,13 +38,7 @@ func (e *Exposure) Add(pod *corev1.Pod) {
 	if !isLive {
 		return
 	}
-	e.first.mounted, e.last.mounted = firstOf(e.first.mounted, p.Mounted), names.Latest(e.last.mounted, p.Mounted)
-	for i, start := range p.Started {
-		e.first.note(start, firstOf)
-		if start.Container != anyContainer || i == 0 { // only the first start is certainly not too late
-			e.last.note(start, names.Latest)
-		}
-	}
+	e.reads.add(&p)
 	for _, statuses := range [][]corev1.ContainerStatus{pod.Status.InitContainerStatuses, pod.Status.ContainerStatuses} {
 		for i := range statuses {
 			e.addCrash(&statuses[i])
@@ -67,7 +56,7 @@ func (e *Exposure) addCrash(status *corev1.ContainerStatus) {
 		return
 	}
 	if name, found := findContainer(e.containers, status.Name); found {
-		e.last.note(Start{name, last.StartedAt.Time}, names.Latest)
+		e.crashed.start(name, last.StartedAt.Time)
 	}
 }
 
@@ -77,25 +66,15 @@ func (e *Exposure) addCrash(status *corev1.ContainerStatus) {
 func (e *Exposure) Found() bool {
 	for i := range e.candidates {
 		c := &e.candidates[i]
-		first, hasRead := e.first.of(c.readers)
-		last := e.last.last(c.readers)
-		if last.IsZero() {
-			continue
-		}
+		reads := e.reads.of(c.readers)
+		last := names.Latest(reads.last, e.crashed.of(c.readers).last)
 		if slices.ContainsFunc(c.edits, func(edit annotation.Edit) bool {
-			isNew := e.workload.Record.Trusted && lacks(e.workload, edit) || hasRead && c.isMissed(edit, first)
-			return isNew && !c.isMissed(edit, last)
+			before := c.before(&edit)
+			isNew := e.workload.Record.Trusted && lacks(e.workload, edit) || !reads.first.IsZero() && before.Has(reads.first)
+			return isNew && !before.Has(last) // nor if nobody has read anything
 		}) {
 			return true
 		}
 	}
 	return false
-}
-
-// last returns when a reader last read its config, zero if none has.
-func (r reads) last(readers []template.Reference) (read time.Time) {
-	for i := range readers {
-		read = names.Latest(read, r.by(&readers[i], names.Latest))
-	}
-	return read
 }

@@ -216,18 +216,26 @@ func TestMergedReferencesAreJudgedLikeThoseInTheTemplate(t *testing.T) {
 		w := drawWorld(t)
 		view, pods := w.view(), w.drawPods()
 		o := newOracle(view, &w.deployment.Spec.Template.Spec)
-		for name, matters := range map[string]func(names.ConfigRef) bool{"any": anyConfig, "appeared": appeared(view.Workload)} {
-			_, suspicious, _ := o.judge(pods, matters)
-			if found := candidates(&view, seenConfigs(&view), matters); (len(found) > 0) != suspicious {
-				t.Fatalf("%s: candidates %+v, want some: %t", name, found, suspicious)
+		r := &view.Workload.Record
+		isRecorded := func(ref names.ConfigRef) bool {
+			_, found := r.Checksums[ref]
+			return r.Trusted && found
+		}
+		all := func(names.ConfigRef) bool { return true }
+		matters := func(ref names.ConfigRef) bool { return !isRecorded(ref) }
+		_, suspicious, _ := o.judge(pods, all)
+		if found := candidates(&view, seenConfigs(&view), func(standing) bool { return true }); (len(found) > 0) != suspicious {
+			t.Fatalf("candidates %+v, want some: %t", found, suspicious)
+		}
+		if hasRested(view.Workload) {
+			matters = func(ref names.ConfigRef) bool {
+				config := view.Present(ref)
+				return !isRecorded(ref) || config == nil || r.Checksums[ref] != o.checksum(config, view.Key)
 			}
 		}
-		matters := anyConfig
-		switch w := view.Workload; {
-		case w.Record.Trusted && hasRested(w):
-			matters = recordedOtherwise(w, seenConfigs(&view))
-		case w.Record.Trusted:
-			matters = appeared(w)
+		_, suspicious, _ = o.judge(pods, matters)
+		if found := candidates(&view, seenConfigs(&view), unknownToRecord(view.Workload)); (len(found) > 0) != suspicious {
+			t.Fatalf("candidates that the record does not know %+v, want some: %t", found, suspicious)
 		}
 		causes, _, differs := o.judge(pods, matters)
 		causes = o.addReturned(causes, pods)

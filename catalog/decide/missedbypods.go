@@ -18,85 +18,52 @@ type candidate struct {
 	readers []template.Reference
 	// edits are the edits that the readers may have missed.
 	edits []annotation.Edit
-	// differs means that the content is known to differ from the record of the original, so that all readers
-	// have missed something.
-	differs bool
-	// recorded is when a trusted record of other content was made, which the pods of that
-	// time have read. It is zero if there is no such record.
-	recorded time.Time
+	// otherUntil is until when pods read content that a record shows to be other; zero if none does.
+	otherUntil time.Time
 	// templateSeen is the moment at which the watch showed the template of the pods.
 	templateSeen names.Sequence
 }
 
-// isStale reports whether a pod that read the config at the given time has missed an edit.
-func (s *candidate) isStale(read time.Time) bool {
-	return s.isStaleByRecord(read) || slices.ContainsFunc(s.edits, func(edit annotation.Edit) bool { return s.isMissed(edit, read) })
+// before returns the time in which pods have missed an edit if they read the config then. When the clocks cannot decide, the
+// edit counts as missed unless the watch showed it before the template that the pod is made from. A config that was created
+// along with its pods, while no controller watched, was there first.
+func (c *candidate) before(edit *annotation.Edit) names.Interval {
+	return names.Before(edit.At, edit.Seen >= c.templateSeen && !(edit.Creation && edit.Seen == 0))
 }
 
-// isStaleByRecord reports whether a record shows that a pod which read the config at the given time is stale.
-func (s *candidate) isStaleByRecord(read time.Time) bool {
-	return s.differs || s.recorded.Sub(read) > names.ClockTolerance
-}
-
-// isMissed reports whether an edit came after a pod read the config. When the two times are
-// too close for the clocks to decide, the edit counts as missed unless the watch showed it
-// before the template that the pod is made from. A config that was created along with its
-// pods, while no controller watched, was there first.
-func (s *candidate) isMissed(edit annotation.Edit, read time.Time) bool {
-	switch late := edit.At.Sub(read); {
-	case late > names.ClockTolerance:
-		return true
-	case late < -names.ClockTolerance:
-		return false
-	case edit.Creation && edit.Seen == 0:
-		return false
-	default:
-		return edit.Seen >= s.templateSeen
+// missed reports whether a pod that first read the config at the given time is stale, and returns the edits that explain why:
+// those that it missed and, if a record shows that it is stale, all that a watch showed.
+func (c *candidate) missed(first time.Time) (edits []annotation.Edit, isStale bool) {
+	if first.IsZero() {
+		return nil, false
 	}
-}
-
-// explanation returns the edits that explain why a pod that read the config at the given time is
-// stale: the ones that it missed and, if a record shows that it is stale, all that a watch showed.
-func (s *candidate) explanation(read time.Time) []annotation.Edit {
-	byRecord := s.isStaleByRecord(read)
-	return slices.DeleteFunc(slices.Clone(s.edits), func(edit annotation.Edit) bool {
-		isShown := byRecord && edit.Seen > 0
-		return !isShown && !s.isMissed(edit, read)
-	})
-}
-
-func anyConfig(names.ConfigRef) bool { return true }
-
-// appeared selects the configs that are missing from the workload's record.
-func appeared(w *workload.Workload) func(names.ConfigRef) bool {
-	return func(ref names.ConfigRef) bool {
-		_, recorded := w.Record.Checksums[ref]
-		return !recorded
-	}
-}
-
-// recordedOtherwise selects the configs whose content is not the one in the workload's
-// record.
-func recordedOtherwise(w *workload.Workload, seenConfigs []seenConfig) func(names.ConfigRef) bool {
-	same := make(map[names.ConfigRef]struct{})
-	for i := range seenConfigs {
-		if recorded, found := w.Record.Checksums[seenConfigs[i].ref]; found && recorded == seenConfigs[i].checksum {
-			same[seenConfigs[i].ref] = struct{}{}
+	isOther := names.Interval{Until: c.otherUntil}.Has(first)
+	for i := range c.edits {
+		edit := &c.edits[i]
+		if !(isOther && edit.Seen > 0) && !c.before(edit).Has(first) {
+			continue
 		}
+		if edits == nil {
+			edits = make([]annotation.Edit, 0, len(c.edits)-i)
+		}
+		edits = append(edits, *edit)
 	}
-	return func(ref names.ConfigRef) bool {
-		_, isSame := same[ref]
-		return !isSame
-	}
+	return edits, isOther || len(edits) > 0
+}
+
+// unknownToRecord selects the configs of which the workload's record does not say what its pods have read.
+func unknownToRecord(w *workload.Workload) func(standing) bool {
+	mayHaveOther := w.Record.Reverted != nil || hasRested(w)
+	return func(as standing) bool { return as == unrecorded || mayHaveOther && as != asRecorded }
 }
 
 // candidates returns the references to the configs whose content changed since the workload
 // opted in, or since a record of the original, sorted by config. Keys that did not count when the record was
 // made always matter.
-func candidates(view *catalog.View, seenConfigs []seenConfig, matters func(names.ConfigRef) bool) []candidate {
+func candidates(view *catalog.View, seenConfigs []seenConfig, matters func(standing) bool) []candidate {
 	var found []candidate
 	for i := range seenConfigs {
-		if s := &seenConfigs[i]; s.config != nil && (matters(s.ref) || s.narrowing != nil) {
+		if s := &seenConfigs[i]; s.config != nil && (matters(s.standing) || s.narrowing != nil) {
 			found = append(found, candidatesOf(view, s)...)
 		}
 	}
@@ -109,16 +76,21 @@ func candidatesOf(view *catalog.View, s *seenConfig) []candidate {
 	if comparison == sameData {
 		config = config.Binary()
 	}
-	history, differs := newHistory(view, config), comparison == different
+	history := newHistory(view, config)
 	history.narrowing = s.narrowing
-	recordedOtherwise := differs || isRecordedOtherwise(view, s)
+	var otherUntil time.Time
+	switch {
+	case comparison == different:
+		otherUntil = names.Always.Until
+	case s.standing == otherThanRecorded:
+		otherUntil = names.Before(view.Workload.Record.Written, false).Until
+	}
 	var found []candidate
 	for readers := range names.Runs(s.references, seeTheSame) {
 		if comparison == sameData && readers[0].Keys.DataOnly {
 			continue
 		}
-		if candidate, is := history.inspect(readers, recordedOtherwise); is {
-			candidate.differs = differs
+		if candidate := history.inspect(readers, otherUntil); len(candidate.edits) > 0 || !otherUntil.IsZero() {
 			found = append(found, candidate)
 		}
 	}
@@ -189,13 +161,10 @@ func (h *history) edits(selection template.Selection) []annotation.Edit {
 // inspect finds the edits that some readers may have missed. The creation of the config
 // counts as an edit only if containers start without the config and see a part of it now,
 // or if other content was recorded, since the config was then created again.
-func (h *history) inspect(readers []template.Reference, recordedOtherwise bool) (candidate, bool) {
+func (h *history) inspect(readers []template.Reference, otherUntil time.Time) candidate {
 	keys := readers[0].Keys
-	s := candidate{readers: readers, templateSeen: h.workload.PodTemplateSeen}
-	if recordedOtherwise {
-		s.recorded = h.workload.Record.Written
-	}
-	if recordedOtherwise || readers[0].Optional && h.config.Shows(keys) {
+	s := candidate{readers: readers, otherUntil: otherUntil, templateSeen: h.workload.PodTemplateSeen}
+	if !otherUntil.IsZero() || readers[0].Optional && h.config.Shows(keys) {
 		h.offer(&s, h.config.Creation())
 	}
 	for _, edit := range h.edits(keys) {
@@ -203,7 +172,7 @@ func (h *history) inspect(readers []template.Reference, recordedOtherwise bool) 
 			h.offer(&s, edit)
 		}
 	}
-	return s, recordedOtherwise || len(s.edits) > 0
+	return s
 }
 
 // offer adds an edit to those that the readers may have missed, if it counts.
@@ -211,21 +180,4 @@ func (h *history) offer(s *candidate, edit annotation.Edit) {
 	if afterOptIn(edit, h.workload) && (edit.Seen > 0 || !h.onlySeen) && h.narrowing.isReason(edit) && !h.cameIgnored(edit) {
 		s.edits = append(s.edits, edit)
 	}
-}
-
-// afterOptIn reports whether an edit may have come after the workload opted in: by the
-// order in which the watches showed both, or by the clocks if a gap in the watch leaves the
-// order open. Two watches may show events in another order than they happened, and OptedIn
-// may be late.
-func afterOptIn(edit annotation.Edit, w *workload.Workload) bool {
-	after := edit.At.Sub(w.OptedIn)
-	switch {
-	case edit.Seen == 0:
-		return after >= 0
-	case edit.Seen > w.EnabledSeen:
-		return true
-	case edit.Seen > w.EnabledAfter:
-		return after >= -names.ClockTolerance
-	}
-	return after > names.ClockTolerance
 }

@@ -51,7 +51,7 @@ func spans(v *catalog.View, seenConfigs []seenConfig) []span {
 	}
 	var found []span
 	for i := range seenConfigs {
-		if s := &seenConfigs[i]; isRecordedSame(v, s) {
+		if s := &seenConfigs[i]; s.standing == asRecorded {
 			known := len(found)
 			found = s.appendPastSpans(found, w, v.Past[s.ref])
 			if known > maxSpans {
@@ -86,39 +86,6 @@ func (s *seenConfig) appendPastSpans(found []span, w *workload.Workload, past []
 	return found
 }
 
-// since returns when the content came, and false if it went before the record, or before the pods
-// were found to have what the record says. Content that was there at that moment counts: either it
-// is the recorded content, or the config was gone, or the process that wrote the record knew other
-// content than this catalog. In a mixture, some contents came later than the first one; if in
-// doubt, any time since the record counts. The returned moment is that of the end, because content
-// that outlasted the record began to matter with the record.
-func since(p *content.Past, w *workload.Workload) (names.Sighting, bool) {
-	from := names.Sighting{At: p.From.At, Seen: p.Until.Seen}
-	if (p.Mixed || p.Vague) && p.From.Seen <= w.LastRight() {
-		from.At = w.Record.Written
-	}
-	return from, isLater(w, p.Until) && !isGoneBefore(p, w)
-}
-
-// isGoneBefore reports whether the content had gone before another process made the record, so that
-// no pod has read it: the record was made with a restart, after which all pods of the template were
-// created. The clocks decide if the watches showed first that the content had gone, and then the
-// record. Otherwise they must be apart by more than they may differ. If the times are too close, the
-// record itself decides: had the content still been there, the record would say so, provided that it
-// came early enough for the other process to know it.
-func isGoneBefore(p *content.Past, w *workload.Workload) bool {
-	if w.OwnRecord || w.PodsSeen > 0 || !w.Record.WithRestart {
-		return false
-	}
-	written, until := w.Record.Written, p.Until.At
-	isClear := !until.After(written)
-	if p.Until.Seen > w.RecordSeen {
-		isClear = !until.Add(names.ClockTolerance).After(written)
-	}
-	wasKnown := !p.Mixed && !p.Vague && !p.IsAbsence() && !p.From.At.Add(names.ClockTolerance).After(written)
-	return isClear || wasKnown && !until.After(written.Add(names.ClockTolerance))
-}
-
 // lastOfKey returns the last edit of a key, or the one that may stand for it, or the zero Edit if no edit is known.
 func lastOfKey(edits []annotation.Edit, key string) annotation.Edit {
 	for _, edit := range slices.Backward(edits) { // one that stands for others comes first
@@ -145,7 +112,7 @@ func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span
 	var marked []span
 	until := lastSeen(v, seenConfigs, since)
 	for i := range seenConfigs {
-		if isRecordedSame(v, &seenConfigs[i]) {
+		if seenConfigs[i].standing == asRecorded {
 			marked = append(marked, span{seen: &seenConfigs[i], from: names.Sighting{At: since}, until: until})
 		}
 	}
@@ -157,20 +124,10 @@ func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span
 // catalog knew all configs does not count: another config may have changed after that.
 func lastSeen(v *catalog.View, seenConfigs []seenConfig, since time.Time) names.Sighting {
 	last := names.Sighting{At: since}
-	note := func(edit annotation.Edit) {
-		if edit.Seen > v.Complete && !edit.At.Before(last.At) {
-			last = names.Sighting{At: edit.At, Seen: edit.Seen}
-		}
-	}
 	for i := range seenConfigs {
-		if seenConfigs[i].config == nil {
-			continue
-		}
-		note(seenConfigs[i].config.Creation())
-		selected := content.Selections(seenConfigs[i].references)
-		for _, edit := range seenConfigs[i].config.Edits {
-			if seenConfigs[i].config.IsSeen(edit, selected) {
-				note(edit)
+		for edit := range seenConfigs[i].edits() {
+			if edit.Seen > v.Complete && !edit.At.Before(last.At) {
+				last = names.Sighting{At: edit.At, Seen: edit.Seen}
 			}
 		}
 	}
@@ -180,52 +137,44 @@ func lastSeen(v *catalog.View, seenConfigs []seenConfig, since time.Time) names.
 	return last
 }
 
-// isRead reports whether a pod read the config within the interval, or so close to it that the
-// clocks cannot decide. A close read does not count if the watch showed the pods' template after
-// the end of the interval.
-func (s *span) isRead(at *allReads, templateSeen names.Sequence) bool {
-	from, until := s.from.At, s.until.At
+// isRead reports whether a pod read the config within the interval, or so close to it that the clocks cannot decide. A close
+// read does not count if the watch showed the pods' template after the end of the interval.
+func (s *span) isRead(reads *reads, templateSeen names.Sequence) bool {
+	in := names.Interval{From: s.from.At, Until: s.until.At}
 	if s.until.Seen == 0 || s.until.Seen >= templateSeen {
-		from, until = from.Add(-names.ClockTolerance), until.Add(names.ClockTolerance)
+		in = names.Before(in.Until, true).After(in.From, true)
 	}
 	if s.until.At.IsZero() {
-		until = endOfTime
+		in.Until = names.Always.Until
 	}
-	return slices.ContainsFunc(s.seen.references, func(reader template.Reference) bool {
-		return at.isAny(&reader, from, until) && s.concerns(&reader)
-	})
+	return slices.ContainsFunc(s.seen.references, func(reader template.Reference) bool { return reads.isAnyIn(in, &reader) && s.concerns(&reader) })
 }
 
-// addReturned adds the configs whose content has returned to the recorded one and that pods read
-// in between. It reports whether there are such pods.
-func (d *Decision) addReturned(w *workload.Workload, spans []span, pods []Pod) bool {
-	if len(spans) == 0 {
-		return false
-	}
-	found, at, returned := false, newAllReads(pods), Decision{}
+// addReturned adds the configs whose content has returned to the recorded one and that pods read in between. It reports whether
+// there are such pods.
+func (d *Decision) addReturned(w *workload.Workload, spans []span, reads *reads) bool {
+	found := false
 	for i := range spans {
 		s := &spans[i]
-		if !s.isRead(at, w.PodTemplateSeen) {
+		if !s.isRead(reads, w.PodTemplateSeen) {
 			continue
 		}
 		found = true
 		if s.past != nil {
-			returned.addCause(s.seen.ref, []annotation.Edit{lastOfKey(s.seen.config.Edits, s.past.Key)})
+			d.addCause(s.seen.ref, []annotation.Edit{lastOfKey(s.seen.config.Edits, s.past.Key)})
 		}
 	}
-	d.Causes = joinCauses(d.Causes, returned.Causes)
+	if found {
+		d.joinCauses()
+	}
 	return found
 }
 
-// joinCauses joins two lists of causes, each of them sorted by config.
-func joinCauses(a, b []Cause) []Cause {
-	if len(b) == 0 {
-		return a
-	}
-	all := slices.Concat(a, b)
-	slices.SortStableFunc(all, func(a, b Cause) int { return names.CompareConfigRefs(a.Config, b.Config) })
-	joined := all[:0]
-	for same := range names.Runs(all, func(a, b *Cause) bool { return a.Config == b.Config }) {
+// joinCauses sorts the causes by config, and joins those of one config.
+func (d *Decision) joinCauses() {
+	slices.SortStableFunc(d.Causes, func(a, b Cause) int { return names.CompareConfigRefs(a.Config, b.Config) })
+	joined := d.Causes[:0]
+	for same := range names.Runs(d.Causes, func(a, b *Cause) bool { return a.Config == b.Config }) {
 		cause := same[0]
 		for _, other := range same[1:] {
 			cause.Keys, cause.Writers = append(cause.Keys, other.Keys...), append(cause.Writers, other.Writers...)
@@ -233,5 +182,5 @@ func joinCauses(a, b []Cause) []Cause {
 		}
 		joined = append(joined, cause)
 	}
-	return joined
+	d.Causes = joined
 }

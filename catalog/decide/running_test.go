@@ -168,7 +168,7 @@ func isRunning(view catalog.View, config *content.Config, moment names.Sequence)
 		}
 	}
 	seenConfigs := seenConfigs(&view)
-	same := slices.ContainsFunc(seenConfigs, func(s seenConfig) bool { return s.ref == config.Ref && isRecordedSame(&view, &s) })
+	same := slices.ContainsFunc(seenConfigs, func(s seenConfig) bool { return s.ref == config.Ref && s.standing == asRecorded })
 	return takesPart && same && w.Record.Reverted == nil && !w.Idle
 }
 

@@ -1,9 +1,14 @@
 package decide
 
 import (
+	"iter"
+	"slices"
+
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/template"
 )
 
@@ -18,6 +23,36 @@ type seenConfig struct {
 	checksum names.Checksum
 	// narrowing is what the filters of the workload say about edits, nil for nearly all configs.
 	narrowing *narrowing
+	standing  standing
+}
+
+// standing is how a config compares with what the workload's record has of it.
+type standing int
+
+const (
+	unrecorded standing = iota // the record does not have it, or is not trusted
+	asRecorded
+	otherThanRecorded
+	lost // the record has it, and it is gone
+)
+
+// standingOf compares a config with the record.
+func standingOf(r *record.Record, s *seenConfig) standing {
+	recorded, found := r.Checksums[s.ref]
+	switch {
+	case !found || !r.Trusted:
+		return unrecorded
+	case s.config == nil:
+		return lost
+	case recorded == s.checksum:
+		return asRecorded
+	}
+	return otherThanRecorded
+}
+
+// hasAny reports whether a config stands like this.
+func hasAny(seenConfigs []seenConfig, as standing) bool {
+	return slices.ContainsFunc(seenConfigs, func(s seenConfig) bool { return s.standing == as })
 }
 
 // seenConfigs returns what the workload sees of each config that it references, sorted. Ignored configs
@@ -37,6 +72,7 @@ func seenConfigs(v *catalog.View) []seenConfig {
 		if s.config != nil && s.narrowing != nil {
 			s.narrowing.compare(v, &s)
 		}
+		s.standing = standingOf(&v.Workload.Record, &s)
 		seenConfigs = append(seenConfigs, s)
 	}
 	return seenConfigs
@@ -50,15 +86,17 @@ func (s *seenConfig) present() names.Checksum {
 	return s.checksum
 }
 
-// isRecordedOtherwise reports whether the record is trusted and has another checksum of
-// the config.
-func isRecordedOtherwise(v *catalog.View, s *seenConfig) bool {
-	recorded, found := v.Workload.Record.Checksums[s.ref]
-	return s.config != nil && found && v.Workload.Record.Trusted && recorded != s.checksum
-}
-
-// isRecordedSame reports whether the record is trusted and has the present checksum of a config.
-func isRecordedSame(v *catalog.View, s *seenConfig) bool {
-	recorded, found := v.Workload.Record.Checksums[s.ref]
-	return s.config != nil && found && v.Workload.Record.Trusted && recorded == s.checksum
+// edits returns the creation of a config that exists, and the edits of what the workload sees of it.
+func (s *seenConfig) edits() iter.Seq[annotation.Edit] {
+	return func(yield func(annotation.Edit) bool) {
+		if s.config == nil || !yield(s.config.Creation()) {
+			return
+		}
+		selected := content.Selections(s.references)
+		for _, edit := range s.config.Edits {
+			if s.config.IsSeen(edit, selected) && !yield(edit) {
+				return
+			}
+		}
+	}
 }

@@ -14,5 +14,5 @@
 //   - A [Sighting] is a moment with the time on the clock.
 //
 // Times of different clocks count as they are if they are more than a second apart. Within a second the moments
-// decide.
+// decide: [Before] and [Interval.After] are told what they say.
 package names

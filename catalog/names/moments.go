@@ -27,6 +27,32 @@ type Sighting struct {
 	Seen Sequence
 }
 
+// Interval is a time in which something was read that counts. Both ends belong to it. The zero beginning is before all times.
+type Interval struct{ From, Until time.Time }
+
+// Always is the interval of all times that the API can express.
+var Always = Interval{Until: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
+
+// Before returns the time before an event. The clocks leave in doubt what came within [ClockTolerance] of it; then it belongs
+// to the interval if inDoubt says so.
+func Before(event time.Time, inDoubt bool) Interval {
+	if inDoubt {
+		return Interval{Until: event.Add(ClockTolerance)}
+	}
+	return Interval{Until: event.Add(-ClockTolerance - 1)}
+}
+
+// After returns the part of the interval that is after an event, like [Before].
+func (i Interval) After(event time.Time, inDoubt bool) Interval {
+	if i.From = event.Add(ClockTolerance + 1); inDoubt {
+		i.From = event.Add(-ClockTolerance)
+	}
+	return i
+}
+
+// Has reports whether a time belongs to the interval.
+func (i Interval) Has(at time.Time) bool { return !at.Before(i.From) && !at.After(i.Until) }
+
 // UnixSeconds returns a time in seconds of Unix time, and 0 for a time before 1970 or after 2105,
 // which no clock shows.
 func UnixSeconds(at time.Time) uint32 {
