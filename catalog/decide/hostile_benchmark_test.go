@@ -107,7 +107,7 @@ func BenchmarkDecideOnALargeRecord(b *testing.B) {
 	}
 	c.ObserveWorkload(w)
 	view, _ := c.View(w.Ref)
-	w.Record = record.Record{Checksums: Decide(view).Checksums, Trusted: true}
+	w.Record = record.Record{Checksums: Decide(view).Checksums, Trusted: true, Room: view.Workload.Record.Room}
 	w.ResourceVersion = "2"
 	c.ObserveWorkload(w)
 	b.ReportAllocs()
