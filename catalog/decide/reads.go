@@ -23,7 +23,7 @@ type reads struct {
 	firsts times
 }
 
-// times are when something was done. Those that are kept are sorted when that is needed.
+// times are when something was done. [newReads] sorts those that are kept.
 type times struct {
 	first, last time.Time // zero if it was not done
 	kept        []time.Time

@@ -460,6 +460,9 @@ func (s *stage) decide(pods ...*corev1.Pod) (Outcome, string) {
 	meaning := fmt.Sprintf("%s%s: %s", decision.Outcome, by, decision.Reason)
 	for _, cause := range decision.Causes {
 		meaning += "; " + strings.TrimSuffix(cause.Config.NameWithin()+": "+strings.Join(cause.Keys, ", "), ": ")
+		if cause.Unnamed && len(cause.Keys) > 0 {
+			meaning += " and others"
+		}
 	}
 	if decision.Contradicts {
 		meaning += "; contradicted"
