@@ -39,6 +39,29 @@ func BenchmarkPlanOfTenReplicaSets(b *testing.B) {
 	}
 }
 
+// Anyone who may create ReplicaSets in the namespace can make that many.
+func BenchmarkPlanOfFarTooManyReplicaSets(b *testing.B) {
+	for _, count := range []int{1_000, 10_000} {
+		latest := "v" + strconv.Itoa(count)
+		d := web(10, latest, func(d *appsv1.Deployment) {
+			d.Annotations[stepsAnnotation], d.Spec.RevisionHistoryLimit = "1,2", new(int32(2))
+		}, counted(10, 10, 10, 10,
+			condition(appsv1.DeploymentAvailable, corev1.ConditionTrue, reasonAvailable, "Deployment has minimum availability.", 10),
+			condition(appsv1.DeploymentProgressing, corev1.ConditionTrue, reasonComplete, `ReplicaSet "web-`+latest+`" has successfully progressed.`, 10)))
+		sets := []*ReplicaSet{set(latest, 10, 10)}
+		for i := 1; i < count; i++ {
+			sets = append(sets, set("v"+strconv.Itoa(i), 0, 0))
+		}
+		s := stateOf(d, sets...)
+		b.Run(strconv.Itoa(count), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				Plan(s)
+			}
+		})
+	}
+}
+
 func BenchmarkTheSumsOfATemplate(b *testing.B) {
 	for _, name := range []string{"nginx-deployment", "rich"} {
 		template := storedTemplate(b, name)

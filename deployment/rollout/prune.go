@@ -29,22 +29,26 @@ func (p *plan) prune() {
 // isWayBack reports whether a ReplicaSet is the last one that completed, so that a failed release falls back to it; or the last of the
 // release before, which restarts must not push out of the history; or shows that the present template has completed once, so that
 // its rollout takes no steps.
-func (p *plan) isWayBack(m *member) bool {
+func (p *plan) isWayBack(m, before *member) bool {
 	if p.release == nil {
 		return false
 	}
 	isBegun := p.newRS != nil && p.newRS.outcome().Ended != completed && p.d.Replicas > 0
-	return m == p.release.last || m == p.releaseBefore() && *p.d.HistoryLimit > 0 || isBegun && p.isOfRelease(m) && m.outcome().Ended == completed
+	return m == p.release.last || m == before && *p.d.HistoryLimit > 0 || isBegun && p.isOfRelease(m) && m.outcome().Ended == completed
 }
 
 // releaseBefore returns the last ReplicaSet that completed before the release of the last one did, nil if none is known.
 func (p *plan) releaseBefore() *member {
+	if p.release == nil {
+		return nil
+	}
 	return p.lastCompletedOf(func(m *member) bool { return p.release.last == nil || m.Bare != p.release.last.Bare })
 }
 
 func (p *plan) deleteFinished(members []*member) {
+	before := p.releaseBefore() // which looks at all of them
 	for _, m := range members {
-		if m.isFinished() && !m.needsUpdate() && !p.isWayBack(m) && !(p.d.NeedsPods() && p.hasEndingPods(m)) {
+		if m.isFinished() && !m.needsUpdate() && !p.isWayBack(m, before) && !(p.d.NeedsPods() && p.hasEndingPods(m)) {
 			p.deletions = append(p.deletions, DeleteReplicaSet{Target: m.Meta})
 		}
 	}
