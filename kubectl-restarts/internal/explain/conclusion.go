@@ -291,7 +291,7 @@ func (in *Input) waits(configs []*content.Config) string {
 	case answer.Reason == gate.Hold:
 		return strings.TrimSuffix(answer.Text, ".") + in.besides()
 	case answer.Reason == gate.Halted:
-		return "it is halted, " + facts.DescribeHalt(halt) + in.besides()
+		return "it is halted (see Halts): " + facts.SumUpHalt(halt) + in.besides()
 	case answer.Reason == gate.Missing:
 		return answer.Text
 	case w.Hold.HoldsAll():

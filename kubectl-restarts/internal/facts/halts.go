@@ -82,14 +82,19 @@ func Concerns(h *gate.Halt, ref names.ConfigRef) bool {
 }
 
 // DescribeHalt says what a halt is about, how to see why, and how to end it.
-func DescribeHalt(h *gate.Halt) string { return DescribeHaltWith(h, h.Command()) }
+func DescribeHalt(h *gate.Halt) string { return DescribeHaltWith(h, "", h.Command()) }
 
-// DescribeHaltWith does so with a command that shows why, empty if there is none.
-func DescribeHaltWith(h *gate.Halt, command string) string {
-	look := ""
+// DescribeHaltWith does so with what is to follow the beginning of the halt, and a command that shows why. Both may be empty. The
+// command that ends the halt comes last, for those who copy it.
+func DescribeHaltWith(h *gate.Halt, more, command string) string {
 	if IsLookCommand(command) {
-		look = status.LookWith(command)
+		more += status.LookWith(command)
 	}
+	return SumUpHalt(h) + more + "; revert it, or resume with: " + ResumeCommand(h)
+}
+
+// SumUpHalt says what a halt is about.
+func SumUpHalt(h *gate.Halt) string {
 	failed := make([]string, 0, len(h.Failed))
 	for _, ref := range h.Failed {
 		failed = append(failed, WorkloadName(ref))
@@ -98,6 +103,5 @@ func DescribeHaltWith(h *gate.Halt, command string) string {
 	if len(h.Keys) > 0 {
 		what += " (" + text.List(h.Keys, 10) + ")"
 	}
-	return fmt.Sprintf("%s has broken %s, halted since %s%s; revert it, or resume with: %s",
-		what, text.List(failed, 3), h.Since.UTC().Format(time.RFC3339), look, ResumeCommand(h))
+	return fmt.Sprintf("%s has broken %s, halted since %s", what, text.List(failed, 3), h.Since.UTC().Format(time.RFC3339))
 }

@@ -72,10 +72,10 @@ func (l *FromLeader) halts(prefix func(namespace string) string) []string {
 		record := gate.HaltRecord{ID: halt.ID, Config: halt.Config, Keys: halt.Keys, Content: "not shown", Failed: halt.Failed, Since: halt.Since}
 		known, isOne := record.Halt()
 		if !isOne {
-			halts = append(halts, fmt.Sprintf("%s has broken %s; revert it%s", halt.Config, text.List(halt.Failed, 3), holdsBack(halt.Held)))
+			halts = append(halts, fmt.Sprintf("%s has broken %s%s; revert it", halt.Config, text.List(halt.Failed, 3), holdsBack(halt.Held)))
 			continue
 		}
-		halts = append(halts, prefix(known.Config.Namespace)+facts.DescribeHaltWith(&known, halt.Command)+holdsBack(halt.Held))
+		halts = append(halts, prefix(known.Config.Namespace)+facts.DescribeHaltWith(&known, holdsBack(halt.Held), halt.Command))
 	}
 	if l.Halts.More() > 0 {
 		halts = append(halts, fmt.Sprintf("and %d more", l.Halts.More()))

@@ -60,10 +60,10 @@ func TestTheOverviewShowsWhatTheLeaderSaysInsteadOfWhatTheClusterShows(t *testin
 All restarts are held (release with: kubectl restarts unhold --all-workloads): incident 42
 
 Halts:
-  configmap/broken (LEVEL) has broken deployment/api, halted since 2026-11-20T11:50:00Z; look with: kubectl logs -n shop api-1 -c app --previous; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab (2 workloads wait)
+  configmap/broken (LEVEL) has broken deployment/api, halted since 2026-11-20T11:50:00Z (2 workloads wait); look with: kubectl logs -n shop api-1 -c app --previous; revert it, or resume with: kubectl restarts resume -n shop configmap/broken k3v7x2ab
   nonsense has broken deployment/shop/api; revert it
   configmap/ca-bundle has broken deployment/api, halted since 2026-11-20T11:50:00Z; revert it, or resume with: removing its entry configmap._.ca-bundle from the ConfigMap of halts
-  configmap/shop/settings has broken deployment/shop/api; revert it (1 workload waits)
+  configmap/shop/settings has broken deployment/shop/api (1 workload waits); revert it
 
 Configs on hold (release with: kubectl restarts unhold -n shop TYPE/NAME):
   configmap/approved: edits need approval (since 2026-11-20T11:52:00Z)
