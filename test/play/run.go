@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -22,7 +23,7 @@ Look at what is under way, in a browser: http://%[4]s/config/configmap/default/w
 
 Type this in another terminal (in %[1]s):
 
-    export KUBECONFIG=%[2]s/kubeconfig PATH=$PWD/bin:$PATH
+    export KUBECONFIG=$PWD/%[2]s/kubeconfig PATH=$PWD/bin:$PATH
     alias k="localcluster kubectl"               # make run has built the plugin, too: k restarts --help
 
 An edit restarts first one Deployment, then the other:
@@ -33,15 +34,19 @@ An edit restarts first one Deployment, then the other:
     k restarts wait configmap/web-config $URL    # until no pod has read the earlier content
     k restarts explain deployment/web $URL
 
-With the greeting "broken", the simulated pods crash. One Deployment restarts, and the halt spares the other:
+With the greeting "broken", the simulated pods crash (they have no logs). One Deployment restarts, and the halt spares the
+other:
 
     k patch configmap web-config --type merge -p '{"data":{"GREETING":"broken"}}'
-    k restarts status $URL
+    k restarts status $URL                       # again after 20 seconds, or with --watch
 
-Revert it, or resume with the id that status shows, if the content is right after all:
+If the content is right after all, resume with the id that status shows:
+
+    k restarts resume configmap/web-config ID
+
+If it is not, revert it:
 
     k patch configmap web-config --type merge -p '{"data":{"GREETING":"good evening"}}'
-    k restarts resume configmap/web-config ID
 
 This cluster's kube-controller-manager runs without its deployment controller. What drives the Deployments is the
 deployment engine in the same process:
@@ -50,7 +55,7 @@ deployment engine in the same process:
     k set image deployment/web web=nginx:1.30
     k restarts history deployment/web
 
-    curl -s http://%[3]s/metrics | grep ^deployment_
+    curl -s http://%[3]s/metrics | grep -E "^[a-z].*(restarts|halts)_total"
 
 Ctrl-C stops everything and cleans up. The controller's log:
 
@@ -77,7 +82,7 @@ func run(ctx context.Context, out io.Writer, directory string) (err error) {
 	if err := s.startCluster(ctx, filepath.Join(root, directory), n); err != nil {
 		return err
 	}
-	n.say("starting the controller with %s", driveDeployments)
+	n.say("starting the controller with %s %s (30s by default)", driveDeployments, strings.Join(runFlags[:2], " "))
 	n.detail("It has the permissions of k8s-manifests/%s and %s, and no others.", permissions, enginePermissions)
 	log := &gate{out: out}
 	if err := s.startController(ctx, log, runFlags...); err != nil {

@@ -14,7 +14,7 @@ func newAbort(s *session) *cobra.Command {
 	w := &writer{session: s}
 	command := &cobra.Command{
 		Use:   "abort deployment/NAME",
-		Short: "Make a rollout fail that takes steps",
+		Short: "Give up a release that takes steps (deployment engine)",
 		Long: `Let the deployment engine give up a rollout that takes steps (see the annotation steps), whether it waits at
 one or not. A release falls back to the one that was complete before. A restart stays at its step.`,
 		Example: "  kubectl restarts abort deployment/web",

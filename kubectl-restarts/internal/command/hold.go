@@ -22,7 +22,7 @@ func newHold(s *session) *cobra.Command {
 	w, overwrite, all := &writer{session: s}, false, allFlag(false)
 	command := &cobra.Command{
 		Use:   "hold (TYPE/NAME | --all-workloads) REASON",
-		Short: "Let no restart of a workload, for a config, or at all begin",
+		Short: "Hold restarts of a workload, for a config, or all of them",
 		Long: `Hold the restarts of a workload, or those that would bring the new content of a config, until somebody
 removes the hold. Restarts that have begun go on. The reason shows in Events and in the log.
 

@@ -14,7 +14,7 @@ func newPromote(s *session) *cobra.Command {
 	w, all := &writer{session: s}, false
 	command := &cobra.Command{
 		Use:   "promote deployment/NAME",
-		Short: "Let a rollout go on that waits at a step",
+		Short: "Let a rollout go on that waits at a step (deployment engine)",
 		Long: `Let the deployment engine go on with a rollout that waits at a step (see the annotation steps). It waits again at
 the next step, if there is one. With --all, it waits at no step any more.`,
 		Example: `  # Go on to the next step

@@ -14,7 +14,7 @@ func newRetry(s *session) *cobra.Command {
 	w := &writer{session: s}
 	command := &cobra.Command{
 		Use:   "retry deployment/NAME",
-		Short: "Try a release again that has failed and fallen back",
+		Short: "Try a release again that has failed and fallen back (deployment engine)",
 		Long: `Let the deployment engine try a release again that has failed, so that the Deployment runs an earlier one
 (see the annotation on-failure). If it fails once more, the Deployment falls back once more.`,
 		Example: "  kubectl restarts retry deployment/web",

@@ -70,7 +70,7 @@ func newRoot(s *session) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubectl-restarts",
 		Short:         "See which workloads restart when a ConfigMap or Secret changes",
-		Long:          "See which workloads restart when the content of a ConfigMap or Secret changes, before it changes.\n\nAll commands act with your own permissions. They never print the data of a config, nor the names of\na Secret's keys.",
+		Long:          "See what an edit of a ConfigMap or Secret would restart, why a workload restarted or did not, and what waits;\nhold restarts, and release them.\n\nAll commands act with your own permissions. They never print the data of a config, nor the names of\na Secret's keys.",
 		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl restarts"},
 		SilenceUsage:  true,
 		SilenceErrors: true,
