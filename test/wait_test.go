@@ -104,6 +104,29 @@ func TestAWaitEndsWhenThePodsAreGoneThatHaveReadAnEarlierContent(t *testing.T) {
 	s.wait(1, []string{"you need permission to get what you wait for"}, "--leader=false", "--as=nobody")
 }
 
+// What a leader does not list says nothing if it does not watch the namespace or the kind of config, and all if it has seen the Secret.
+func TestTheWordOfALeaderCountsOnlyIfItWatchesTheSecret(t *testing.T) {
+	s := newSceneApart(t)
+	s.make(credentials, set("swordfish-key", "swordfish-1"))
+	web := s.run("web", podOf(envFrom(credentials)))
+	s.awaitRollout(web)
+	s.letTimePass()
+	s.edit(credentials, set("swordfish-key", "swordfish-2"))
+	for _, blind := range [][]string{{"--namespace=default"}, {"--namespace=" + s.namespace, "--configs=configmaps"}} {
+		c := s.startControllerForAll(append(blind, "--status-address=127.0.0.1:0")...)
+		s.wait(2, []string{"deployment/web, 1 pod left: the leader does not watch it, or not what it reads. Try: kubectl rollout restart -n " + s.namespace + " deployment/web\n"}, "--status-url=http://"+c.StatusAddress())
+		s.must(c.Stop())
+	}
+
+	c := s.startController("--status-address=127.0.0.1:0")
+	leader := "--status-url=http://" + c.StatusAddress()
+	s.wait(0, []string{"Delivered: 1 pod reads it"}, leader)
+	s.letTimePass()
+	s.edit(credentials, label("team", "web")) // which has the date of an edit
+	s.wait(3, []string{"deployment/web, 1 pod left: "}, "--leader=false", "--timeout=1s")
+	s.wait(0, []string{"Delivered: 1 pod reads it"}, leader)
+}
+
 func TestAWaitEndsWhereNobodyRestartsAPod(t *testing.T) {
 	s := newScene(t)
 	s.make(credentials, set("swordfish-key", "swordfish-1"))

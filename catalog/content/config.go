@@ -2,6 +2,7 @@ package content
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"unique"
 
@@ -33,6 +34,16 @@ type Config struct {
 	// Policy is what the config's annotations ask of restarts, nil for most configs and for those
 	// that are gone.
 	Policy *policy.ConfigPolicy
+	// Version is the resource version of the object, 0 if it is no number; see [Config.ResourceVersion].
+	Version uint64
+}
+
+// ResourceVersion returns the resource version of a config, which may be nil; empty if it does not exist, or has none.
+func (c *Config) ResourceVersion() string {
+	if c == nil || c.Deleted || c.Version == 0 {
+		return ""
+	}
+	return strconv.FormatUint(c.Version, 10)
 }
 
 // NewConfigMap reduces a ConfigMap to what the catalog keeps of it.
@@ -76,7 +87,9 @@ func newConfig(kind names.ConfigKind, meta *metav1.ObjectMeta, keys []names.Key)
 			edits[i].Key = key.Name
 		}
 	}
+	version, _ := strconv.ParseUint(meta.ResourceVersion, 10, 64)
 	return Config{
+		Version: version,
 		Ref:     names.ConfigRef{Kind: kind, Namespace: unique.Make(meta.Namespace).Value(), Name: meta.Name},
 		Created: names.UnixSeconds(meta.CreationTimestamp.Time),
 		Keys:    keys,

@@ -40,7 +40,8 @@ func TestAConfigKeepsOneChecksumPerKey(t *testing.T) {
 				{Name: "b", Checksum: KeyChecksum("b", "2")},
 				{Name: "bin", Checksum: KeyChecksum("bin", "\xff"), Binary: true},
 			},
-			Edits: []annotation.Edit{{Key: "b", At: objecttest.NoonPlus(60), Writer: "kubectl"}},
+			Edits:   []annotation.Edit{{Key: "b", At: objecttest.NoonPlus(60), Writer: "kubectl"}},
+			Version: 7,
 		},
 		{
 			Ref:     names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "tls"},

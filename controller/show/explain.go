@@ -47,7 +47,7 @@ func (b *Board) Explain(ref names.WorkloadRef, now time.Time) *status.Workload {
 	}
 	w, s := view.Workload, b.StandingOf(ref)
 	explained := &status.Workload{
-		Time: now.UTC(), Entry: b.entry(s),
+		Time: now.UTC(), Entry: b.entry(s), ResourceVersion: w.ResourceVersion,
 		ByHand: byHand(w), GracePeriod: b.Restarter.GracePeriod(w).Seconds(), Wave: int(gatekeeper.WaveOf(w)),
 		Reads: ReadsOf(&view), Record: recordOfWorkload(w), Change: b.changeOf(ref), Last: b.LastRestartOf(w),
 	}
@@ -179,6 +179,7 @@ func seenOf(view *catalog.View, config names.ConfigRef) status.Seen {
 	seen := status.Seen{Config: config.String(), Optional: true, ReadAs: view.Workload.ReadAs(config)}
 	known := view.Configs[config]
 	seen.Exists = known != nil && !known.Deleted
+	seen.ResourceVersion = known.ResourceVersion()
 	seen.Ignored = seen.Exists && view.Workload.Ignores(known)
 	var keys []string
 	var byRules []template.Reference

@@ -9,6 +9,8 @@ type Workload struct {
 	Knowledge
 	// Entry is its state.
 	Entry
+	// ResourceVersion is that of the workload as the controller has seen it last.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
 	// EnabledBy says by what it is enabled, such as "its annotation com.xing.deployment-restart".
 	EnabledBy string `json:"enabledBy,omitempty"`
 	// Mistakes are those on it, on configs that it reads and on its Namespace, its own ones first. Problems are others that a
@@ -46,9 +48,11 @@ func (w *Workload) Timeless() *Workload {
 
 // Seen is a config that the containers of a workload read.
 type Seen struct {
-	Config   string `json:"config"`
-	Exists   bool   `json:"exists"`
-	Optional bool   `json:"optional,omitempty"`
+	Config string `json:"config"`
+	Exists bool   `json:"exists"`
+	// ResourceVersion is that of the config as the controller has seen it last, if it exists.
+	ResourceVersion string `json:"resourceVersion,omitempty"`
+	Optional        bool   `json:"optional,omitempty"`
 	// ReadAs says in which ways they read it, such as "environment, files"; "API" means that a program reads it by itself.
 	ReadAs string `json:"readAs,omitempty"`
 	// Ignored means that the config's own annotation lets its changes restart nobody.

@@ -66,18 +66,11 @@ func (d *dashboardCommand) run(ctx context.Context) error {
 	if !d.ask {
 		return errors.New("the dashboard is that of the leader; leave out --leader=false")
 	}
-	if err := validName("lease", d.lease); err != nil {
-		return err
-	}
 	namespace, isExplicit, err := d.namespace()
 	if err != nil {
 		return err
 	}
-	config, err := d.flags.ToRESTConfig()
-	if err != nil {
-		return err
-	}
-	pages, err := leader.NewPages(config, d.placeOf(&d.place))
+	pages, err := d.pages(&d.place)
 	if err != nil {
 		return err
 	}

@@ -38,6 +38,18 @@ func (s *session) leader(flags *leaderFlags) (*leader.Leader, error) {
 	return leader.New(config, s.placeOf(flags)), nil
 }
 
+// pages returns the status page of the leader that the flags name.
+func (s *session) pages(flags *leaderFlags) (*leader.Pages, error) {
+	if err := validName("lease", s.lease); err != nil {
+		return nil, err
+	}
+	config, err := s.flags.ToRESTConfig()
+	if err != nil {
+		return nil, err
+	}
+	return leader.NewPages(config, s.placeOf(flags))
+}
+
 func (s *session) placeOf(flags *leaderFlags) leader.Place {
 	return leader.Place{Namespace: s.controllerNamespace, Lease: s.lease, Port: flags.port, URL: flags.statusURL}
 }

@@ -99,6 +99,12 @@ func (c *waitCommand) run(ctx context.Context, arguments []string) error {
 		return err
 	}
 	w := &waiting{waitCommand: c, refs: refs, bar: newBar(c.ErrOut), told: make(map[string]string)}
+	if c.ask {
+		if w.pages, err = c.pages(&c.status.flags); err != nil {
+			return err
+		}
+		defer w.pages.Close()
+	}
 	return w.run(ctx)
 }
 

@@ -12,7 +12,9 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/leader"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/receipt"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
@@ -31,7 +33,7 @@ type waiting struct {
 	overviews map[string]*overview.Report
 	stayed    map[string]bool
 	looks     int
-	readAt    time.Time // when the workloads were read
+	pages     *leader.Pages // nil if the leader is not asked
 }
 
 // looksAtPods is how many looks at the pods come with one at the workloads, which takes more requests.
@@ -148,12 +150,11 @@ func edited(c *receipt.Content) string {
 // look reads how far the contents are delivered.
 func (w *waiting) look(ctx context.Context, found *receipt.Receipt) error {
 	if w.looks%looksAtPods == 0 {
-		w.readAt = time.Now()
 		if err := w.readWorkloads(ctx); err != nil {
 			return err
 		}
 	}
-	in := &receipt.Input{Contents: w.contents, Workloads: w.workloads, Overviews: w.overviews, Now: w.readAt, EnabledOnly: w.enabledOnly}
+	in := &receipt.Input{Contents: w.contents, Workloads: w.workloads, Overviews: w.overviews, Leader: w.leaderSays(ctx), EnabledOnly: w.enabledOnly}
 	asked := make(map[names.ConfigRef]bool)
 	for _, ref := range w.refs {
 		asked[ref] = true
@@ -172,6 +173,22 @@ func (w *waiting) look(ctx context.Context, found *receipt.Receipt) error {
 	w.looks++
 	*found = receipt.Judge(in)
 	return nil
+}
+
+// leaderSays returns what asks the leader about workloads, until it does not answer.
+func (w *waiting) leaderSays(ctx context.Context) func(names.WorkloadRef) *status.Workload {
+	silent := w.pages == nil
+	return func(ref names.WorkloadRef) *status.Workload {
+		if silent {
+			return nil
+		}
+		said, err := w.pages.Workload(ctx, ref)
+		if unknown := (*leader.Unknown)(nil); errors.As(err, &unknown) {
+			return &status.Workload{}
+		}
+		silent = err != nil
+		return said
+	}
 }
 
 // namespaces returns where readers are looked for.

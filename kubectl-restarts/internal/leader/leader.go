@@ -56,12 +56,16 @@ func New(config *rest.Config, place Place) *Leader { return &Leader{config: conf
 
 // Workload returns what the leader knows of an enabled workload, and the name of the leader.
 func (l *Leader) Workload(ctx context.Context, ref names.WorkloadRef) (workload *status.Workload, name string, err error) {
-	path := "/workload/" + strings.ToLower(string(ref.Kind)) + "/" + url.PathEscape(ref.Namespace) + "/" + url.PathEscape(ref.Name) + "/status.json"
-	workload, name, err = ask[status.Workload](ctx, l, path)
+	workload, name, err = ask[status.Workload](ctx, l, pathOf(ref))
 	if err == nil && workload.Workload != ref.String() {
 		return nil, name, fmt.Errorf("%s answers about something else", name)
 	}
 	return workload, name, err
+}
+
+// pathOf returns where the status page explains a workload.
+func pathOf(ref names.WorkloadRef) string {
+	return "/workload/" + strings.ToLower(string(ref.Kind)) + "/" + url.PathEscape(ref.Namespace) + "/" + url.PathEscape(ref.Name) + "/status.json"
 }
 
 // Overview returns what is under way in a namespace, or in all if it is empty, and the name of the leader.
@@ -133,23 +137,29 @@ func ask[T any](ctx context.Context, l *Leader, path string) (*T, string, error)
 	if err != nil {
 		return nil, name, l.explained(ctx, err, name)
 	}
+	into, err := decode[T](name, got)
+	return into, name, err
+}
+
+// decode reads what a replica of that name answers.
+func decode[T any](name string, got answer) (*T, error) {
 	switch values, longest := measure(got.body); {
 	case values > maxValues:
-		return nil, name, fmt.Errorf("%s cannot be it: it answers with more than %d values", name, maxValues)
+		return nil, fmt.Errorf("%s cannot be it: it answers with more than %d values", name, maxValues)
 	case longest > maxText:
-		return nil, name, fmt.Errorf("%s cannot be it: it answers with a text of more than %d KiB", name, maxText>>10)
+		return nil, fmt.Errorf("%s cannot be it: it answers with a text of more than %d KiB", name, maxText>>10)
 	}
 	if standby := newStandby(name, got); standby != nil {
-		return nil, name, standby
+		return nil, standby
 	}
 	if got.code != http.StatusOK {
-		return nil, name, got.problem(name)
+		return nil, got.problem(name)
 	}
 	into := new(T)
 	if err := json.Unmarshal(got.body, into); err != nil {
-		return nil, name, fmt.Errorf("what %s answers cannot be read: is it the status page of the same version? %w", name, err)
+		return nil, fmt.Errorf("what %s answers cannot be read: is it the status page of the same version? %w", name, err)
 	}
-	return into, name, nil
+	return into, nil
 }
 
 // measure returns about how many values a text of JSON has, and how many bytes its longest string has as it is written.

@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
@@ -119,6 +120,30 @@ func (p *Pages) RoundTrip(r *http.Request) (*http.Response, error) {
 		go p.follow(ctx, pod, cancel)
 	}
 	return response, nil
+}
+
+// Workload is [Leader.Workload], without the name.
+func (p *Pages) Workload(ctx context.Context, ref names.WorkloadRef) (*status.Workload, error) {
+	const name = "the leader"
+	ctx, cancel := context.WithTimeout(ctx, timeLimit)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://leader"+pathOf(ref), http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	response, err := p.RoundTrip(request)
+	if err != nil {
+		return nil, err
+	}
+	got, err := newAnswer(response)
+	if err != nil {
+		return nil, p.explained(ctx, err, name)
+	}
+	workload, err := decode[status.Workload](name, got)
+	if err == nil && workload.Workload != ref.String() {
+		return nil, errors.New(name + " answers about something else")
+	}
+	return workload, err
 }
 
 func (p *Pages) roundTripDirectly(r *http.Request) (*http.Response, error) {

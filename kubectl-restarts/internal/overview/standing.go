@@ -2,7 +2,6 @@ package overview
 
 import (
 	"strings"
-	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
@@ -13,9 +12,8 @@ type Standing struct {
 	State State
 	// Why is empty for a settled one, and may be for others.
 	Why string
-	// ByLeader means that the leader said so, which knows the contents of Secrets, and At when, by its clock.
-	ByLeader bool
-	At       time.Time
+	// Unlisted means that the leader lists all that is under way, and nothing of this workload. It may not know the workload.
+	Unlisted bool
 	// IsDryRun means that the leader restarts nothing.
 	IsDryRun bool
 }
@@ -43,13 +41,13 @@ func (r *Report) Standings() *Standings {
 		for i := range list.Items {
 			e := &list.Items[i]
 			if _, isKnown := s.told[e.Workload]; !isKnown { // those that need attention come first
-				s.told[e.Workload] = Standing{State: State(e.State), Why: strings.Join(why(e), "; "), ByLeader: true, At: r.Leader.Time}
+				s.told[e.Workload] = Standing{State: State(e.State), Why: strings.Join(why(e), "; ")}
 			}
 		}
 		isWhole = isWhole && list.More() == 0
 	}
 	if isWhole {
-		s.seen, s.rest.ByLeader, s.rest.At = nil, true, r.Leader.Time
+		s.seen, s.rest.Unlisted = nil, true
 	}
 	if r.Leader.DryRun {
 		s.told, s.seen, s.rest = nil, nil, Standing{State: Settled, IsDryRun: true}

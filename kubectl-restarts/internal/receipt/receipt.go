@@ -4,7 +4,7 @@
 // It judges by pods: whoever owns them, enabled or not, terminating ones as well, since each of them would break if the earlier
 // content were revoked. A pod has read the present content if the API server created it after the last edit of what it sees, or if
 // its containers started clearly later. Where dates do not show it, the controller's word counts: a record that has the present
-// content of a ConfigMap, or the leader.
+// content of a ConfigMap, or the leader. It counts only as far as it says what it has seen: what it does not mention says nothing.
 package receipt
 
 import (
@@ -15,9 +15,11 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/overview"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
@@ -32,8 +34,9 @@ type Input struct {
 	// Those of namespaces whose workloads the caller may not list are missing.
 	Workloads []facts.Workload
 	Overviews map[string]*overview.Report
-	// Now is when the workloads were read.
-	Now time.Time
+	// Leader returns what the leader says of an enabled workload: nil if it does not answer, and one without a name if it knows none
+	// of that name. Without it, the leader is not asked.
+	Leader func(names.WorkloadRef) *status.Workload
 	// EnabledOnly leaves out the readers that the controller does not restart for these configs.
 	EnabledOnly bool
 }
@@ -404,7 +407,8 @@ func (j *judge) stand(g *group) {
 func (j *judge) settle(g *group, is *overview.Standing) {
 	_, isEvicted := g.workload.Record.EvictedAt()
 	g.Why = "nothing shows yet that it restarts"
-	switch isTold := j.isTold(g, is); {
+	isTold, isUnwatched := j.isTold(g, is)
+	switch {
 	case isTold && len(g.ignored()) > 0:
 		g.ignore()
 	case isTold: // what terminates may be older than what is recorded
@@ -419,34 +423,61 @@ func (j *judge) settle(g *group, is *overview.Standing) {
 		g.Why = "pods of an earlier template are left"
 	case isEvicted:
 		g.Why = "it restarts " + g.workload.ByEviction()
+	case isUnwatched:
+		g.Verdict, g.Why, g.Remedy = Stays, "the leader does not watch it, or not what it reads", g.restart()
 	}
 }
 
-// noticed is after how long a leader has noticed an edit.
-const noticed = 10 * time.Second
-
 // isTold reports whether the controller says of a settled workload that its pods have read what counts of the present contents,
 // although dates do not show it: a write that changes only annotations has the date of an edit. It says nothing of pods that an
-// earlier template has made, such as those of a paused workload.
-func (j *judge) isTold(g *group, is *overview.Standing) bool {
+// earlier template has made, such as those of a paused workload. Unwatched means that the leader does not know of something.
+func (j *judge) isTold(g *group, is *overview.Standing) (isTold, isUnwatched bool) {
 	w := g.workload
-	if g.workload.Hold == workload.PartlyPartitioned && !w.Rollout.Completed {
-		return false // the numbers leave out the pods below the partition
+	if w.Hold == workload.PartlyPartitioned && !w.Rollout.Completed {
+		return false, false // the numbers leave out the pods below the partition
 	}
-	if w.Rollout.Outdated > 0 || !w.Rollout.Observed && !w.Rollout.ByPods || w.Rollout.ByPods && w.Hold.HoldsAll() {
-		return false
+	if w.Deleting || w.Rollout.Outdated > 0 || !w.Rollout.Observed && !w.Rollout.ByPods || w.Rollout.ByPods && w.Hold.HoldsAll() {
+		return false, false
 	}
-	now := j.Now
-	if is.ByLeader { // whose clock is closer to that of the API server
-		now = is.At
-	}
+	var unrecorded []*Content
 	for c, missed := range g.missed {
-		edited, _ := c.Edited()
-		if missed.counts && !is.ByLeader && !isRecorded(w, c, missed.read) || now.Sub(edited) < noticed {
-			return false
+		if missed.counts && !isRecorded(w, c, missed.read) {
+			unrecorded = append(unrecorded, c)
 		}
 	}
-	return true
+	if len(unrecorded) == 0 {
+		return true, false
+	}
+	if !is.Unlisted || j.Leader == nil {
+		return false, false
+	}
+	return vouches(j.Leader(w.Ref), w, unrecorded)
+}
+
+// vouches reports whether the leader says, having seen a workload and these contents as they are, that nothing is due. Unwatched means
+// that it knows no such workload or content. It may say nothing at all.
+func vouches(said *status.Workload, w *facts.Workload, contents []*Content) (vouches, isUnwatched bool) {
+	if said == nil {
+		return false, false
+	}
+	vouches = said.State == status.Settled && said.Decision.Outcome == string(decide.Keep) && isSeen(said.ResourceVersion, w.ResourceVersion)
+	for _, c := range contents {
+		ref := c.Ref
+		if ref.Namespace != w.Ref.Namespace {
+			ref = ref.SharedIn(w.Ref.Namespace)
+		}
+		i := slices.IndexFunc(said.Reads.Items, func(s status.Seen) bool { return s.Config == ref.String() && s.Exists && !s.Ignored })
+		if i < 0 {
+			return false, said.Reads.More() == 0
+		}
+		vouches = vouches && isSeen(said.Reads.Items[i].ResourceVersion, c.version)
+	}
+	return vouches, false
+}
+
+// isSeen reports whether somebody who has seen one version of an object has seen another one.
+func isSeen(version, other string) bool {
+	return version != "" && !workload.IsLaterVersion(other, version)
 }
 
 // isRecorded reports whether a record has a content, and says so of what pods had read by some time: those that were there when it was
