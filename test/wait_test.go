@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -102,6 +103,34 @@ func TestAWaitEndsWhenThePodsAreGoneThatHaveReadAnEarlierContent(t *testing.T) {
 	as := s.mayOnlyWait()
 	s.wait(0, []string{"Delivered: 2 pods read it"}, "--leader=false", as)
 	s.wait(1, []string{"you need permission to get what you wait for"}, "--leader=false", "--as=nobody")
+}
+
+// Anybody may make a ReplicaSet that is named like those of a Deployment.
+func TestAWaitDoesNotTakeAStrangersPodsForThoseOfADeployment(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--status-address=127.0.0.1:0")
+	s.make(credentials, set("swordfish-key", "swordfish-1"))
+	web := s.run("web", podOf(envFrom(credentials)))
+	s.awaitRollout(web)
+	labels := map[string]string{"app": "stranger", "pod-template-hash": "abc123"}
+	_, err := s.client.AppsV1().ReplicaSets(s.namespace).Create(t.Context(), &appsv1.ReplicaSet{
+		ObjectMeta: metav1.ObjectMeta{Name: "web-abc123"},
+		Spec: appsv1.ReplicaSetSpec{
+			Selector: &metav1.LabelSelector{MatchLabels: labels},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: labels}, Spec: podOf(envFrom(credentials))},
+		},
+	}, metav1.CreateOptions{})
+	s.must(err)
+	s.eventually("the stranger's pod runs", func(ctx context.Context) error {
+		set, err := s.client.AppsV1().ReplicaSets(s.namespace).Get(ctx, "web-abc123", metav1.GetOptions{})
+		if err == nil && set.Status.ReadyReplicas == 0 {
+			err = errors.New("it does not")
+		}
+		return err
+	})
+	s.letTimePass()
+	s.edit(credentials, label("team", "web")) // which has the date of an edit
+	s.wait(2, []string{"Not delivered: 1 of 2 pods may have read", "replicaset/web-abc123, 1 pod left: it is no workload that the controller knows\n"}, "--status-url=http://"+s.controller.StatusAddress())
 }
 
 // What a leader does not list says nothing if it does not watch the namespace or the kind of config, and all if it has seen the Secret.

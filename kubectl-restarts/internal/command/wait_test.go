@@ -31,7 +31,7 @@ func editedSecret(value string) string { return written("Secret", "db", "{}", va
 // podOf is a pod that was created some seconds ago, and has read from the given source since then.
 func podOf(name, owner, source string, secondsAgo int) string {
 	at := time.Now().Add(-time.Duration(secondsAgo) * time.Second).UTC().Format(time.RFC3339)
-	return fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"namespace":"shop","creationTimestamp":%q,"labels":{"pod-template-hash":"5d4c8bb5f9"},"ownerReferences":[%s]},
+	return fmt.Sprintf(`{"kind":"Pod","apiVersion":"v1","metadata":{"name":%q,"namespace":"shop","creationTimestamp":%q,"labels":{"app":"web","pod-template-hash":"5d4c8bb5f9"},"ownerReferences":[%s]},
 		"spec":{"containers":[{"name":"main","envFrom":[{%s}]}]},
 		"status":{"phase":"Running","startTime":%[2]q,"containerStatuses":[{"name":"main","state":{"running":{"startedAt":%[2]q}}}]}}`, name, at, owner, source)
 }

@@ -8,6 +8,7 @@ import (
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -20,9 +21,10 @@ type Pod struct {
 	Namespace, Name string
 	// Kind and Owner name its controller, such as ReplicaSet and web-5d4c8bb5f9; empty for a pod of its own.
 	Kind, Owner string
-	// workload is which workload may own it, as far as its controller and its labels show.
-	workload  owner
-	IsLeaving bool
+	// workload is which workload may own it, as far as its controller and its labels show, and controller is its controller.
+	workload, controller owner
+	labels               labels.Set
+	IsLeaving            bool
 	// IsUnreported means that it is on a node that has not reported of each container whether it has started.
 	IsUnreported bool
 	decide.Pod
@@ -39,11 +41,12 @@ func NewPod(pod *corev1.Pod, asked map[names.ConfigRef]bool) (Pod, bool) {
 	running.DeletionTimestamp = nil // it runs until it is gone
 	reads, _ := decide.NewPod(running, containersOf(&running.Spec))
 	p := Pod{
-		Namespace: pod.Namespace, Name: pod.Name, workload: owner{namespace: pod.Namespace}, Pod: reads,
+		Namespace: pod.Namespace, Name: pod.Name, workload: owner{namespace: pod.Namespace}, labels: pod.Labels, Pod: reads,
 		IsLeaving: pod.DeletionTimestamp != nil, IsUnreported: isUnreported(running),
 	}
 	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
 		p.Kind, p.Owner, p.workload = controller.Kind, controller.Name, workloadOf(pod, controller)
+		p.controller = owner{pod.Namespace, kindOf(controller), controller.Name}
 	}
 	references, areAll := template.ReferencesOf(pod.Namespace, &running.Spec, template.Filter{})
 	if !areAll { // any of them may be among so many

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/decide"
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -117,10 +119,11 @@ type judge struct {
 	contents  map[names.ConfigRef]*Content
 	workloads map[owner]*facts.Workload
 	standings map[*overview.Report]*overview.Standings
+	selectors map[*facts.Workload]labels.Selector
 }
 
 func newJudge(in *Input) *judge {
-	j := &judge{in, make(map[names.ConfigRef]*Content), make(map[owner]*facts.Workload), make(map[*overview.Report]*overview.Standings)}
+	j := &judge{in, make(map[names.ConfigRef]*Content), make(map[owner]*facts.Workload), make(map[*overview.Report]*overview.Standings), make(map[*facts.Workload]labels.Selector)}
 	for i := range in.Contents {
 		j.contents[in.Contents[i].Ref] = &in.Contents[i]
 	}
@@ -149,9 +152,29 @@ func (j *judge) standingOf(ref names.WorkloadRef) overview.Standing {
 	return j.standings[report].Of(ref)
 }
 
-// of returns the workload that owns a pod, nil if none is known. One of a custom kind is known by its API group and its name.
+// of returns the workload that owns a pod, nil if none is known: what is only named like one of its own does not count.
 func (j *judge) of(pod *Pod) *facts.Workload {
-	by := pod.workload
+	w := j.named(pod.workload)
+	if w == nil || !j.selects(w, pod) {
+		return nil
+	}
+	return w
+}
+
+// selects reports whether a workload selects a pod by its labels.
+func (j *judge) selects(w *facts.Workload, pod *Pod) bool {
+	if j.selectors[w] == nil {
+		selector, err := labels.Parse(w.Selector)
+		if err != nil {
+			selector = labels.Nothing()
+		}
+		j.selectors[w] = selector
+	}
+	return j.selectors[w].Matches(pod.labels)
+}
+
+// named returns the workload of a kind and a name, nil if there is none. One of a custom kind is known by its API group and its name.
+func (j *judge) named(by owner) *facts.Workload {
 	if w := j.workloads[by]; w != nil {
 		return w
 	}
@@ -168,6 +191,7 @@ type group struct {
 	Reader
 	kind     string
 	workload *facts.Workload
+	stay     int // how many of the pods do not terminate
 	missed   map[*Content]missed
 	// unreported means that pods may have started with an earlier content, and their nodes have not said so.
 	unreported bool
@@ -191,8 +215,11 @@ func (j *judge) add(found map[owner]*group, pod *Pod) {
 		return
 	}
 	by := pod.workload
-	if by.kind == "" {
+	switch {
+	case by.kind == "":
 		by.name = pod.Name
+	case w == nil && j.overview(pod.Namespace) != nil:
+		by = pod.controller
 	}
 	g := found[by]
 	if g == nil {
@@ -200,6 +227,9 @@ func (j *judge) add(found map[owner]*group, pod *Pod) {
 		found[by] = g
 	}
 	g.Pods++
+	if !pod.IsLeaving {
+		g.stay++
+	}
 	isLeft := false
 	for i := range references {
 		isLeft = j.miss(g, pod, &references[i]) || isLeft
@@ -423,9 +453,31 @@ func (j *judge) settle(g *group, is *overview.Standing) {
 		g.Why = "pods of an earlier template are left"
 	case isEvicted:
 		g.Why = "it restarts " + g.workload.ByEviction()
+	case g.hasOthers():
+		g.Verdict, g.Why = Stays, "more pods are named like its own than it has"
 	case isUnwatched:
 		g.Verdict, g.Why, g.Remedy = Stays, "the leader does not watch it, or not what it reads", g.restart()
 	}
+}
+
+// hasOthers reports whether there are more pods than a Deployment counts as those of its ReplicaSets, which it knows only by their names.
+func (g *group) hasOthers() bool {
+	r := &g.workload.Rollout
+	return g.workload.Ref.Kind == names.Deployment && g.stay > int(r.Updated+r.Outdated)
+}
+
+// isOfOneTemplate reports whether the status of a workload says that all of the pods are of its present template, and no more than it has.
+func (g *group) isOfOneTemplate() bool {
+	w, r := g.workload, &g.workload.Rollout
+	switch {
+	case w.Deleting, r.Outdated > 0:
+		return false
+	case w.Hold == workload.PartlyPartitioned && !r.Completed:
+		return false // the numbers leave out the pods below the partition
+	case r.ByPods:
+		return !w.Hold.HoldsAll()
+	}
+	return r.Observed && !g.hasOthers()
 }
 
 // isTold reports whether the controller says of a settled workload that its pods have read what counts of the present contents,
@@ -433,10 +485,7 @@ func (j *judge) settle(g *group, is *overview.Standing) {
 // earlier template has made, such as those of a paused workload. Unwatched means that the leader does not know of something.
 func (j *judge) isTold(g *group, is *overview.Standing) (isTold, isUnwatched bool) {
 	w := g.workload
-	if w.Hold == workload.PartlyPartitioned && !w.Rollout.Completed {
-		return false, false // the numbers leave out the pods below the partition
-	}
-	if w.Deleting || w.Rollout.Outdated > 0 || !w.Rollout.Observed && !w.Rollout.ByPods || w.Rollout.ByPods && w.Hold.HoldsAll() {
+	if !g.isOfOneTemplate() {
 		return false, false
 	}
 	var unrecorded []*Content

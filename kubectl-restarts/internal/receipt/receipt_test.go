@@ -379,7 +379,7 @@ func TestADeploymentAndARolloutOfOneNameAreTwoReaders(t *testing.T) {
 }
 
 func TestThePodsOfAllReplicaSetsOfADeploymentAreOneReader(t *testing.T) {
-	found := receipt.Judge(input(secret(), cluster(), web(), pod(-60), pod(-50, leaving), pod(10, owned("ReplicaSet", "web-77", "pod-template-hash", "77"))))
+	found := receipt.Judge(input(secret(), cluster(), web(outdated), pod(-60), pod(-50, leaving), pod(10, owned("ReplicaSet", "web-77", "pod-template-hash", "77"))))
 	if len(found.Readers) != 1 || found.Pods != 3 || found.Left != 2 || found.Readers[0].Leaving != 1 || found.Readers[0].Verdict != receipt.Waits {
 		t.Errorf("%+v", found)
 	}

@@ -102,6 +102,33 @@ func TestTheWordOfTheLeaderIsAboutThePodsOfThatWorkloadOnly(t *testing.T) {
 	}
 }
 
+// Anybody may make a ReplicaSet of any name, or leave one behind, and the status of a Deployment counts only the pods of its own.
+func TestTheWordOfTheLeaderIsNotAboutPodsOfReplicaSetsThatOnlyHaveSuchAName(t *testing.T) {
+	selecting := func(w *facts.Workload) { w.Selector = "app=web" }
+	labeled := func(app, replicaSet string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			owned("ReplicaSet", "web-"+replicaSet, "pod-template-hash", replicaSet)(p)
+			p.Labels["app"] = app
+		}
+	}
+	own := pod(-60, labeled("web", "5d4c8bb5f9"))
+	if r := receipt.Judge(input(secret(), leader(settled), web(selecting), own)); r.Left != 0 || len(r.Readers) != 1 {
+		t.Errorf("its own: %+v", r)
+	}
+	r := receipt.Judge(input(secret(), leader(settled), web(selecting), own, pod(-50, labeled("other", "abc123"))))
+	if r.Left != 1 || len(r.Readers) != 2 || r.Readers[1].Name != "replicaset/web-abc123" || r.Readers[1].Verdict != receipt.Stays {
+		t.Errorf("one that it does not select: %+v", r)
+	}
+	for _, w := range []facts.Workload{web(selecting), web(selecting, notEnabled)} {
+		if r := receipt.Judge(input(secret(), leader(settled), w, own, pod(-50, labeled("web", "abc123")))); r.Left != 2 {
+			t.Errorf("one more than it has: %+v", r)
+		}
+	}
+	if r := receipt.Judge(input(secret(), leader(settled), web(selecting), own, pod(-50, labeled("web", "abc123"), leaving))); r.Left != 1 || r.Readers[0].Why != "they terminate" {
+		t.Errorf("one that terminates: %+v", r)
+	}
+}
+
 func TestAContentOfWhichNotEachKeyIsDatedIsNotKnown(t *testing.T) {
 	for name, forge := range map[string]func(*corev1.Secret){
 		"an entry is gone":         func(s *corev1.Secret) { s.ManagedFields = s.ManagedFields[:1] },
