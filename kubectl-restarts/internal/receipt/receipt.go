@@ -249,7 +249,9 @@ func (j *judge) references(pod *Pod, w *facts.Workload) []template.Reference {
 		return references
 	}
 	for i := range w.References { // only its annotations show what its programs read through the API
-		if r := &w.References[i]; r.Channel == template.API && j.contents[r.Config.Source()] != nil {
+		r := &w.References[i]
+		c := j.contents[r.Config.Source()]
+		if r.Channel == template.API && c != nil && (!r.Config.IsShared() || c.Config.As(r.Config) != nil) { // anybody may name it
 			references = append(slices.Clip(references), *r)
 		}
 	}

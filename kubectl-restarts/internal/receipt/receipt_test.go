@@ -327,6 +327,10 @@ func TestAWorkloadSaysWhatItsPodsReadThroughTheAPI(t *testing.T) {
 	if reader := only(t, in); reader.Left != 1 || reader.Namespace != "office" || reader.Verdict != receipt.Waits {
 		t.Errorf("of another namespace: %+v", reader)
 	}
+	in.Contents[0] = secret()
+	if found := receipt.Judge(in); len(found.Readers) != 0 {
+		t.Errorf("of another namespace that it is not shared with: %+v", found)
+	}
 }
 
 func TestWhoOwnsAPodSaysWhetherItRestarts(t *testing.T) {
