@@ -48,13 +48,14 @@ func (r *rotation) kubectl(before string) {
 }
 
 // run runs the example for the key "used" of a Secret.
-func (r *rotation) run(secret string) (output string, err error) {
+func (r *rotation) run(secret string, environment ...string) (output string, err error) {
 	r.Helper()
 	root, err := harness.RepositoryRoot()
 	r.must(err)
 	command := exec.CommandContext(r.Context(), filepath.Join(root, "examples", "rotate-credential", "rotate.sh"),
 		r.namespace, secret, "used", filepath.Join(r.directory, "create"), filepath.Join(r.directory, "revoke"))
 	command.Env = append(os.Environ(), "PATH="+r.directory+":"+os.Getenv("PATH"), "KUBECONFIG="+r.cluster.Kubeconfig(), "TIMEOUT=2m")
+	command.Env = append(command.Env, environment...)
 	said, err := command.CombinedOutput()
 	return string(said), err
 }
@@ -126,5 +127,51 @@ func TestACredentialIsNotRevokedThatAPodUsesThatNobodyRestarts(t *testing.T) {
 	output, err := r.run(credentials.name)
 	if err == nil || r.revoked() != "" || !strings.Contains(output, "pod/alone, 1 pod left: it is a pod that no controller owns") {
 		t.Fatalf("%v, revoked %q:\n%s", err, r.revoked(), output)
+	}
+}
+
+// What it says is true wherever it ends, and no other credential is left on the disk than the earlier one, which is needed.
+func TestARotationThatEndsEarlySaysWhatIsLeft(t *testing.T) {
+	s := newScene(t)
+	for name, test := range map[string]struct {
+		create, revoke, wait string
+		says, has            string
+		isRevoked, isKept    bool
+	}{
+		"it prints a line":           {create: "echo 'an other'", says: "is revoked", has: "an other", isRevoked: true},
+		"it prints nothing":          {create: "true", says: "create has printed no other credential.\n" + credentials.name + " is as it was, and nothing is revoked.", has: "first"},
+		"it prints an empty line":    {create: "echo", says: "create has printed no other credential.\n", has: "first"},
+		"it prints the earlier one":  {create: "echo first", says: "create has printed no other credential.\n", has: "first"},
+		"it fails":                   {create: "printf another; exit 7", says: credentials.name + " is as it was, and nothing is revoked.", has: "first"},
+		"what revokes fails":         {revoke: "exit 7", says: "revoke has not ended well, so the earlier credential may be valid. It is in ", has: "another", isKept: true},
+		"a signal ends the pipeline": {wait: "kill -TERM $PPID; exec sleep 60", says: "Nothing is revoked. Both credentials are valid; the earlier one is in ", has: "another", isKept: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := *s
+			s.T = t
+			s.make(credentials, set("used", "first"))
+			defer s.delete(credentials)
+			r, temporary := s.rotates(), t.TempDir()
+			for program, body := range map[string]string{"create": test.create, "revoke": test.revoke} {
+				if body != "" {
+					r.program(program, body)
+				}
+			}
+			if test.wait != "" {
+				r.kubectl(test.wait)
+			}
+			output, err := r.run(credentials.name, "TMPDIR="+temporary)
+			if (err == nil) != test.isRevoked || (r.revoked() == "first") != test.isRevoked || !strings.Contains(output, test.says) || strings.Contains(output, "Nothing is revoked") && strings.Contains(output, "may be valid") {
+				t.Errorf("%v, revoked %q:\n%s", err, r.revoked(), output)
+			}
+			secret, err := s.client.CoreV1().Secrets(s.namespace).Get(t.Context(), credentials.name, metav1.GetOptions{})
+			if s.must(err); string(secret.Data["used"]) != test.has {
+				t.Errorf("the Secret has %q", secret.Data["used"])
+			}
+			left, err := filepath.Glob(filepath.Join(temporary, "*", "*"))
+			if s.must(err); (len(left) == 1 && filepath.Base(left[0]) == "earlier") != test.isKept || len(left) > 1 {
+				t.Errorf("it leaves %v", left)
+			}
+		})
 	}
 }
