@@ -7,6 +7,14 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/policy"
 )
 
+// Readers returns with which namespaces the config is shared, empty if with none.
+func (c *Config) Readers() string {
+	if c.Policy == nil {
+		return ""
+	}
+	return c.Policy.Readers
+}
+
 // SharedSince reports whether a config, which may be nil, is shared with a namespace, and how that began.
 func (c *Config) SharedSince(namespace string) (since policy.SharingStep, isShared bool) {
 	if c == nil || c.Policy == nil {

@@ -47,7 +47,7 @@ func (s *session) explainConfig(ctx context.Context, kind names.ConfigKind, name
 	if apierrors.IsNotFound(missing) && len(explained.Readers) == 0 {
 		return missing
 	}
-	if in.Config != nil && in.Config.Policy != nil && in.Config.Policy.Readers != "" {
+	if in.Config != nil && in.Config.Readers() != "" {
 		s.note(fmt.Sprintf("%s is shared with other namespaces: their workloads are not listed here", facts.ConfigName(in.Ref)))
 	}
 	if output.isStructured() {

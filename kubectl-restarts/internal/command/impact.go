@@ -19,6 +19,7 @@ import (
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/cluster"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/impact"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 const impactHelp = `Show which workloads would restart if ConfigMaps or Secrets changed, and in which order, before
@@ -101,20 +102,30 @@ func (c *impactCommand) run(ctx context.Context, arguments []string) error {
 	if err != nil {
 		return err
 	}
-	c.noteShared(in)
 	result := impact.Compute(in)
-	if err := c.print(&result); err != nil {
+	shared := ""
+	if len(result.Elsewhere) > 0 {
+		shared = text.List(result.Elsewhere, maxShared) + " " + text.Are(len(result.Elsewhere)) + " shared with other namespaces: their workloads are not listed here"
+		c.notes = append(c.notes, shared)
+	}
+	if err := c.print(&result); err != nil || !c.exitCode {
 		return err
 	}
+	const unknown = "cannot tell whether a workload would restart: "
 	workloads, _ := result.Count()
 	switch {
-	case c.exitCode && workloads+result.With(impact.Maybe) > 0:
+	case workloads+result.With(impact.Maybe) > 0:
 		return exit(exitResult)
-	case c.exitCode && result.Unknown() > 0:
-		return errors.New("cannot tell whether a workload would restart: " + c.doubt)
+	case result.Unknown() > 0:
+		return errors.New(unknown + c.doubt)
+	case shared != "":
+		return errors.New(unknown + shared)
 	}
 	return nil
 }
+
+// maxShared is how many shared configs are named.
+const maxShared = 10
 
 func (c *impactCommand) validateKeys() error {
 	for _, key := range c.keys {
@@ -243,14 +254,6 @@ func unreadable(ref names.ConfigRef) string { return "you may not read " + facts
 func (c *impactCommand) noteImmutable(change *impact.Change, isImmutable bool) {
 	if isImmutable && !change.IsEmpty() {
 		c.notes = append(c.notes, facts.ConfigName(change.Ref)+" is immutable: the API server rejects the change until the config is deleted and created again")
-	}
-}
-
-func (c *impactCommand) noteShared(in *impact.Input) {
-	for i := range in.Changes {
-		if after := in.Changes[i].After; after != nil && after.Policy != nil && after.Policy.Readers != "" {
-			c.notes = append(c.notes, facts.ConfigName(after.Ref)+" is shared with other namespaces: their workloads are not listed here")
-		}
 	}
 }
 

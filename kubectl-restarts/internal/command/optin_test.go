@@ -49,6 +49,30 @@ func TestTheExitCodeIsAnErrorIfNamespacesThatDecideCannotBeRead(t *testing.T) {
 	}
 }
 
+// Who reads it elsewhere is not known here, so it is not known that nothing restarts.
+func TestTheExitCodeIsAnErrorIfAConfigIsSharedWithOtherNamespaces(t *testing.T) {
+	const note = "configmap/settings is shared with other namespaces: their workloads are not listed here"
+	shared := strings.Replace(settings, `"resourceVersion"`, `"annotations":{"com.xing.deployment-restart.readers":"office"},"resourceVersion"`, 1)
+	for name, c := range map[string]struct {
+		settings, annotations, file string
+		code                        int
+		says, note                  string
+	}{
+		"it changes":                           {shared, "{}", "LEVEL: debug", 1, "Nothing would certainly restart.", "error: cannot tell whether a workload would restart: " + note},
+		"it changes, and one restarts":         {shared, enabled, "LEVEL: debug", 2, "1 workload, 2 pods would restart.", "note: " + note},
+		"it stays as it is":                    {shared, "{}", "LEVEL: info", 0, "Nothing would restart.", ""},
+		"it is shared from now on":             {settings, "{}", "LEVEL: info}, metadata: {name: settings, annotations: {com.xing.deployment-restart.readers: office}", 1, "Nothing would certainly restart.", "error: cannot tell whether"},
+		"it changes, and nobody else reads it": {settings, "{}", "LEVEL: debug", 0, "Nothing would restart.", ""},
+	} {
+		s := newServer(t)
+		s.objects[listPath], s.objects[settingPath], s.objects[haltsPath] = deployments(c.annotations), c.settings, understands
+		code, stdout, stderr := s.run(t.Context(), "impact", "--exit-code", "-f", manifest(t, c.file))
+		if code != c.code || !strings.Contains(stdout, c.says) || !strings.Contains(stderr, c.note) || c.note == "" && stderr != "" {
+			t.Errorf("%s: %d, %s%s", name, code, stdout, stderr)
+		}
+	}
+}
+
 // Who may not even read what the controller has noted does not know whether Namespaces decide.
 func TestTheExitCodeIsAnErrorIfTheRulesCannotBeRead(t *testing.T) {
 	const doubt = "you may not read the ConfigMap of halts, which says which workloads are enabled besides those with the annotation"

@@ -259,7 +259,7 @@ func (w *waiting) isOver(found *receipt.Receipt) (bool, error) {
 func (w *waiting) doubt() string {
 	for i := range w.contents {
 		switch c := &w.contents[i]; {
-		case !w.all && c.Policy != nil && c.Policy.Readers != "":
+		case !w.all && c.Readers() != "":
 			return c.Name() + " is shared with other namespaces, of which only -A sees the readers"
 		case c.Immutable && len(w.told) > 0:
 			return c.Name() + " is immutable and was replaced, and nodes go on with the earlier one while any of their pods refers to it; use another name for another content"

@@ -132,3 +132,8 @@ func keysNamed(ref names.ConfigRef, workloads []facts.Workload) []names.Key {
 func (c *Change) IsEmpty() bool {
 	return c.Before != nil && slices.Equal(c.Before.Keys, c.After.Keys)
 }
+
+// isSeenElsewhere reports whether workloads of other namespaces may see the change.
+func (c *Change) isSeenElsewhere() bool {
+	return c.After.Readers() != "" && (!c.IsEmpty() || c.Before.Readers() != c.After.Readers())
+}

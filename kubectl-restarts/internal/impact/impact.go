@@ -83,6 +83,8 @@ type Result struct {
 	Order []string
 	// Runs are the CronJobs and Jobs that see a changed key, nil if the caller may not list them.
 	Runs []Run
+	// Elsewhere names the configs whose change workloads of other namespaces see, which are not among the rows.
+	Elsewhere []string
 	// isOne means that one config changes.
 	isOne bool
 }
@@ -107,6 +109,11 @@ func Compute(in *Input) Result {
 	slices.SortFunc(result.Rows, func(a, b Row) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Wave, b.Wave), strings.Compare(string(a.Kind), string(b.Kind)), strings.Compare(a.Name, b.Name))
 	})
+	for i := range in.Changes {
+		if change := &in.Changes[i]; change.isSeenElsewhere() {
+			result.Elsewhere = append(result.Elsewhere, facts.ConfigName(change.Ref))
+		}
+	}
 	result.Order = known.order(result.Rows)
 	result.Runs, result.isOne = in.runs(), len(in.Changes) == 1
 	return result

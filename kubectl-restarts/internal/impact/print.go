@@ -86,7 +86,7 @@ func (r *Result) restarts() string {
 	maybe := r.With(Maybe)
 	var summary strings.Builder
 	switch {
-	case workloads == 0 && maybe == 0 && r.Unknown() == 0:
+	case workloads == 0 && maybe == 0 && r.Unknown() == 0 && len(r.Elsewhere) == 0:
 		return "Nothing would restart."
 	case workloads == 0:
 		summary.WriteString("Nothing would certainly restart.")
