@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kubernetes-deployment-restart-controller/test/faultproxy"
 )
 
 // ended is how a run of the plugin has ended.
@@ -153,6 +156,30 @@ func TestTheWordOfALeaderCountsOnlyIfItWatchesTheSecret(t *testing.T) {
 	s.letTimePass()
 	s.edit(credentials, label("team", "web")) // which has the date of an edit
 	s.wait(3, []string{"deployment/web, 1 pod left: "}, "--leader=false", "--timeout=1s")
+	s.wait(0, []string{"Delivered: 1 pod reads it"}, leader)
+}
+
+// To such a leader, its watches seem to work.
+func TestTheWordOfALeaderThatIsCutOffCountsWhenItHasSeenTheSecret(t *testing.T) {
+	s := newSceneApart(t)
+	proxy := s.startProxyWith(faultproxy.Options{WatchLife: time.Second})
+	s.startController("--status-address=127.0.0.1:0")
+	leader := "--status-url=http://" + s.controller.StatusAddress()
+	s.make(credentials, set("swordfish-key", "swordfish-1"))
+	web := s.run("web", podOf(envFrom(credentials)))
+	s.started(web)
+	proxy.Inject(faultproxy.Mix{faultproxy.StallWatch: 1})
+	s.eventually("all watches stall", func(context.Context) error {
+		if stalled := proxy.Stalled(); stalled < 5 { // of Deployments, StatefulSets, DaemonSets, ConfigMaps and Secrets
+			return fmt.Errorf("%d do", stalled)
+		}
+		return nil
+	})
+	s.letTimePass()
+	s.edit(credentials, label("team", "web")) // which has the date of an edit
+	s.wait(3, []string{"deployment/web, 1 pod left: nothing shows yet that it restarts\n"}, leader, "--timeout=15s")
+	proxy.Inject(nil)
+	proxy.Cut()
 	s.wait(0, []string{"Delivered: 1 pod reads it"}, leader)
 }
 
