@@ -136,6 +136,22 @@ func BenchmarkStatusPage(b *testing.B) {
 	}
 }
 
+func BenchmarkStatusPageOf100000Configs(b *testing.B) {
+	w := gradual(b)
+	for i := range 100_000 {
+		w.show("configmaps", &corev1.ConfigMap{ObjectMeta: w.meta(fmt.Sprintf("namespace-%03d/settings-%05d", i%500, i))})
+	}
+	page := pageOf(w.controller)
+	for _, path := range []string{"/configs", "/configs?q=settings", "/configs?q=settings-000", "/namespaces"} {
+		b.Run(path, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				loadPage(b, page, path)
+			}
+		})
+	}
+}
+
 func TestExplainingAWorkloadLooksAtAConfigOnceHoweverManyContainersReadIt(t *testing.T) {
 	const containers, keys = 1000, 2000
 	w := gradual(t)

@@ -20,17 +20,18 @@ func (b *Board) List(asked status.Selection, now time.Time) *status.Listing {
 	switch asked.What {
 	case status.ListNamespaces:
 		enabled := b.Catalog.Namespaces()
-		all := slices.DeleteFunc(slices.Collect(maps.Keys(enabled)), func(name string) bool { return !asked.Names(name) })
+		all := named(&asked, slices.Collect(maps.Keys(enabled)), func(name string) string { return name })
 		fill(l, all, strings.Compare, func(name string) status.Listed { return status.Listed{Name: name, Workloads: enabled[name]} })
 	case status.ListWorkloads:
-		all := slices.DeleteFunc(b.Catalog.WorkloadsIn(asked.Namespace), func(ref names.WorkloadRef) bool {
-			return !asked.Names(ref.String()) || len(asked.States) > 0 && !slices.Contains(asked.States, b.stateOf(ref))
-		})
+		all := named(&asked, b.Catalog.WorkloadsIn(asked.Namespace), names.WorkloadRef.String)
+		if len(asked.States) > 0 {
+			all = slices.DeleteFunc(all, func(ref names.WorkloadRef) bool { return !slices.Contains(asked.States, b.stateOf(ref)) })
+		}
 		fill(l, all, names.CompareWorkloadRefs, func(ref names.WorkloadRef) status.Listed {
 			return status.Listed{Name: ref.String(), State: b.stateOf(ref)}
 		})
 	case status.ListConfigs:
-		all := slices.DeleteFunc(b.Catalog.ConfigsIn(asked.Namespace), func(ref names.ConfigRef) bool { return !asked.Names(ref.String()) })
+		all := named(&asked, b.Catalog.ConfigsIn(asked.Namespace), names.ConfigRef.String)
 		fill(l, all, names.CompareConfigRefs, func(ref names.ConfigRef) status.Listed {
 			return status.Listed{Name: ref.String(), Workloads: b.Catalog.CountReaders(ref)}
 		})
@@ -39,6 +40,14 @@ func (b *Board) List(asked status.Selection, now time.Time) *status.Listing {
 		return nil
 	}
 	return l
+}
+
+// named returns those of all whose names have the part that is asked for.
+func named[T any](asked *status.Selection, all []T, name func(T) string) []T {
+	if asked.Query == "" {
+		return all
+	}
+	return slices.DeleteFunc(all, func(item T) bool { return !strings.Contains(strings.ToLower(name(item)), asked.Query) })
 }
 
 // fill puts those of all that are on the page of a list into it.

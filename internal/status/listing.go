@@ -1,9 +1,6 @@
 package status
 
-import (
-	"strings"
-	"time"
-)
+import "time"
 
 // What a [Listing] lists.
 const (
@@ -22,11 +19,6 @@ type Selection struct {
 	States []State `json:"states,omitempty"`
 	// Page is the number of the page, from 1.
 	Page int `json:"page"`
-}
-
-// Names reports whether the listing has what has this name, in whatever state it is.
-func (s *Selection) Names(name string) bool {
-	return s.Query == "" || strings.Contains(strings.ToLower(name), s.Query)
 }
 
 // Listing is a page of all that the controller knows of one sort, or of what was asked for, sorted by name.

@@ -51,6 +51,7 @@ type handler struct {
 	log     *slog.Logger
 	streams streams
 	answers chan struct{} // has an element for each other answer that is not complete
+	turn    chan struct{} // has an element while somebody looks
 }
 
 // maxAnswers is how many answers may be incomplete at the same time. Each of them takes some hundred KiB at most, for
@@ -59,7 +60,7 @@ const maxAnswers = 32
 
 // New returns a handler that serves the pages of a source.
 func New(source Source, log *slog.Logger) http.Handler {
-	h := &handler{source: source, log: log, answers: make(chan struct{}, maxAnswers)}
+	h := &handler{source: source, log: log, answers: make(chan struct{}, maxAnswers), turn: make(chan struct{}, 1)}
 	mux := http.NewServeMux()
 	h.add(mux, "/", h.overview)
 	h.add(mux, "/namespace/{namespace}", h.overviewOfNamespace)
@@ -109,6 +110,7 @@ type look func(*http.Request) view
 
 // add adds a page and its neighbors.
 func (h *handler) add(mux *http.ServeMux, path string, look look) {
+	look = h.inTurn(look)
 	page, below := path, path+"/"
 	if path == "/" {
 		page, below = "/{$}", "/"
@@ -116,6 +118,22 @@ func (h *handler) add(mux *http.ServeMux, path string, look look) {
 	mux.HandleFunc("GET "+page, h.limited(func(w http.ResponseWriter, r *http.Request) { h.respondPage(w, r, look(r)) }))
 	mux.HandleFunc("GET "+below+"status.json", h.limited(func(w http.ResponseWriter, r *http.Request) { h.respondJSON(w, look(r)) }))
 	mux.HandleFunc("GET "+below+"events", func(w http.ResponseWriter, r *http.Request) { h.stream(w, r, look) })
+}
+
+// inTurn lets one request look after the other, and none whose client does not wait any more: a look may take some MiB, and keep changes
+// of what it looks at from being taken in.
+func (h *handler) inTurn(look look) look {
+	return func(r *http.Request) view {
+		select {
+		case h.turn <- struct{}{}:
+			defer leave(h.turn)
+		case <-r.Context().Done():
+		}
+		if r.Context().Err() != nil {
+			return view{http.StatusServiceUnavailable, "problem", status.Problem{Error: "The request has ended."}}
+		}
+		return look(r)
+	}
 }
 
 // limited answers that there are too many requests if there are.

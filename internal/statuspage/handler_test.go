@@ -286,6 +286,9 @@ func TestAnInternalErrorEndsOneAnswerAndRevealsNothing(t *testing.T) {
 	if answer := get(handler, "/"); answer.Code != http.StatusInternalServerError || strings.Contains(answer.Body.String()+log.String(), "secret") || log.Len() == 0 {
 		t.Errorf("%d %s, log: %s", answer.Code, answer.Body, log.String())
 	}
+	if answer := get(handler, "/configs"); answer.Code != http.StatusOK {
+		t.Errorf("the next answer is %d", answer.Code)
+	}
 }
 
 // reader reads the events of a page from a real server.

@@ -2,6 +2,7 @@ package statuspage_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -165,5 +167,101 @@ func TestTheNumberOfAnswersUnderWayIsLimited(t *testing.T) {
 		if answer := get(handler, "/"); answer.Code != http.StatusOK {
 			t.Errorf("later: %d", answer.Code)
 		}
+	})
+}
+
+// slow is a source that looks until it is released, and counts.
+type slow struct {
+	released                chan struct{}
+	begun, atOnce, together atomic.Int32 // looks that have begun, are under way, and were under way at most
+}
+
+func (s *slow) handler() http.Handler {
+	source := leading().source()
+	overview := source.Overview
+	source.Overview = func(namespace string) *status.Overview {
+		s.begun.Add(1)
+		s.together.Store(max(s.together.Load(), s.atOnce.Add(1)))
+		defer s.atOnce.Add(-1)
+		<-s.released
+		return overview(namespace)
+	}
+	return newHandler(source)
+}
+
+// ask asks for a path in the background until the end of the context. The channel is closed when the handler has returned.
+func ask(ctx context.Context, handler http.Handler, path string) (returned chan struct{}) {
+	request := httptest.NewRequestWithContext(ctx, http.MethodGet, path, nil)
+	request.Host = "localhost"
+	returned = make(chan struct{})
+	go func() {
+		defer close(returned)
+		handler.ServeHTTP(httptest.NewRecorder(), request)
+	}()
+	synctest.Wait()
+	return returned
+}
+
+func TestOneRequestLooksAfterTheOtherAndNoStreamThatWasEnded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{released: make(chan struct{})}
+		handler := s.handler()
+		ctx, end := context.WithCancel(t.Context())
+		for range 40 {
+			ask(ctx, handler, "/events")
+		}
+		page := ask(ctx, handler, "/")
+		if begun := s.begun.Load(); begun != 1 {
+			t.Errorf("%d look at once", begun)
+		}
+		close(s.released)
+		<-page
+		if begun, together := s.begun.Load(), s.together.Load(); begun != 1+16+1 || together != 1 {
+			t.Errorf("%d have looked, %d of them at once", begun, together)
+		}
+		end()
+		time.Sleep(time.Minute)
+		if begun := s.begun.Load(); begun != 1+16+1 {
+			t.Errorf("%d have looked after the streams ended", begun)
+		}
+	})
+}
+
+func TestARequestWhoseClientIsGoneDoesNotWaitForItsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{released: make(chan struct{})}
+		handler := s.handler()
+		first := ask(t.Context(), handler, "/")
+		for _, path := range []string{"/", "/status.json", "/events"} {
+			ctx, end := context.WithCancel(t.Context())
+			returned := ask(ctx, handler, path)
+			end()
+			<-returned
+		}
+		close(s.released)
+		<-first
+		if begun := s.begun.Load(); begun != 1 {
+			t.Errorf("%d have looked", begun)
+		}
+	})
+}
+
+func TestAStreamPausesTheLongerTheLongerItLooks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := &slow{released: make(chan struct{})}
+		ctx, end := context.WithCancel(t.Context())
+		returned := ask(ctx, s.handler(), "/events")
+		time.Sleep(2 * time.Second)
+		close(s.released)
+		time.Sleep(20*time.Second - time.Millisecond)
+		if begun := s.begun.Load(); begun != 1 {
+			t.Errorf("%d looks in ten times as long as the first one took", begun)
+		}
+		time.Sleep(2 * time.Second)
+		if begun := s.begun.Load(); begun != 3 {
+			t.Errorf("%d looks afterwards", begun)
+		}
+		end()
+		<-returned
 	})
 }

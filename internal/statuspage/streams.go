@@ -14,8 +14,10 @@ import (
 const (
 	// maxStreams is how many streams there may be at the same time. Another one ends the oldest.
 	maxStreams = 16
-	// lookPeriod is how often a stream looks for changes.
+	// lookPeriod is how often a stream looks for changes. Its pause is at least lookShare times as long as its last look took, with the
+	// time until it was its turn.
 	lookPeriod = time.Second
+	lookShare  = 10
 	// longestSilence is after how long a stream reports a change in any case: pages say how long ago things
 	// were.
 	longestSilence = 10 * time.Second
@@ -34,13 +36,17 @@ func (h *handler) stream(w http.ResponseWriter, r *http.Request, look look) {
 	s := &stream{writer: w, control: http.NewResponseController(w)}
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.WriteHeader(http.StatusOK)
-	ticker := time.NewTicker(lookPeriod)
-	defer ticker.Stop()
-	for s.show(look(r), time.Now()) == nil {
+	for r = r.WithContext(ctx); ; {
+		began := time.Now()
+		v := look(r)
+		pause := max(lookPeriod, lookShare*time.Since(began))
+		if ctx.Err() != nil || s.show(v, time.Now()) != nil {
+			return
+		}
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-time.After(pause):
 		}
 	}
 }
