@@ -220,6 +220,38 @@ func TestAnExplanationIsWhatIsDecidedAndChangesNothing(t *testing.T) {
 	}
 }
 
+func TestARestartForManyConfigsIsListedForThoseThatAreNamed(t *testing.T) {
+	w := gradual(t)
+	var configs []string
+	for i := range names.MaxNamed + 1 {
+		configs = append(configs, fmt.Sprintf("c-%02d", i))
+		w.edited("a/"+configs[i], "1")
+	}
+	w.runs("a/web", nil, configs...)
+	settle(w)
+	for _, config := range configs {
+		w.edited("a/"+config, "2")
+	}
+	settle(w)
+	requireListed := func(by string) {
+		var listed []string
+		for _, config := range configs {
+			if w.controller.ExplainConfig("configmap/a/"+config, time.Now()).Restarts.Total == 1 {
+				listed = append(listed, config)
+			}
+		}
+		if !slices.Equal(listed, configs[:names.MaxNamed]) {
+			t.Errorf("%s lists %q", by, listed)
+		}
+	}
+	requireListed("the leader")
+	deliveries := w.controller.deliveries
+	deliveries.Forget(objecttest.AWeb)
+	deliveries.History = follow.History{}
+	deliveries.ResumeAll(time.Now())
+	requireListed("the next leader")
+}
+
 func TestAnExplanationSaysThatNothingIsDecidedWhileConfigsAreUnknown(t *testing.T) {
 	w := gradual(t, "a/one")
 	settle(w)

@@ -99,7 +99,7 @@ func (d *Deliveries) Begin(former *workload.Workload, decision decide.Decision, 
 	case former.IsProof(): // a former leader may have seen that it has proven what it is exposed to
 		d.judged(ref)
 	}
-	d.History.Begin(ref, id, wording.CauseNote(decision), now, configsOf(&decision)...)
+	d.History.Begin(ref, id, wording.CauseNote(decision), now, namedConfigsOf(&decision)...)
 	d.follow(w, restart)
 }
 
@@ -350,10 +350,15 @@ func (d *Deliveries) sight(ctx context.Context, restart *tracker.RollingRestart,
 }
 
 // configsOf returns the configs that a restart is for, none if they are not all known.
-func configsOf(decision *decide.Decision) (configs []names.ConfigRef) {
+func configsOf(decision *decide.Decision) []names.ConfigRef {
 	if tracker.IsUnclear(decision) {
 		return nil
 	}
+	return namedConfigsOf(decision)
+}
+
+// namedConfigsOf returns those of the configs that a restart is for that the decision names.
+func namedConfigsOf(decision *decide.Decision) (configs []names.ConfigRef) {
 	for i := range decision.Causes {
 		configs = append(configs, decision.Causes[i].Config)
 	}

@@ -33,7 +33,7 @@ type History struct {
 type pastRestart struct {
 	workload names.WorkloadRef
 	id       string
-	configs  []names.ConfigRef // for which it was made
+	configs  []names.ConfigRef // for which it was made, as far as they are named
 	number   int               // in the order in which restarts became known
 	restart  status.Restart
 }

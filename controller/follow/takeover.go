@@ -163,7 +163,7 @@ func (d *Deliveries) FollowFailed(ref names.WorkloadRef, config names.ConfigRef,
 		IsUnexplained: true, IsUndated: !isDated,
 	}
 	d.Gate.Ended(ref, restart.ID, time.Time{})
-	d.History.Begin(ref, restart.ID, wording.CauseNote(decision), restart.Began, configsOf(&decision)...)
+	d.History.Begin(ref, restart.ID, wording.CauseNote(decision), restart.Began, namedConfigsOf(&decision)...)
 	d.History.fail(ref, restart.ID, "an earlier leader saw it fail", "", restart.ShownFailed())
 	d.follow(w, restart)
 	d.NoteFailed(ref)
@@ -227,7 +227,7 @@ func (d *Deliveries) adopt(w *workload.Workload, decision decide.Decision, began
 		restart.Continues(before)
 	}
 	d.Gate.Resumed(d.requestOf(w, restart, w.Record.Ran, now), now)
-	d.History.Begin(w.Ref, restart.ID, wording.CauseNote(restart.Decision), began, configsOf(&restart.Decision)...)
+	d.History.Begin(w.Ref, restart.ID, wording.CauseNote(restart.Decision), began, namedConfigsOf(&restart.Decision)...)
 	d.follow(w, restart)
 }
 

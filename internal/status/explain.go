@@ -134,7 +134,7 @@ type Config struct {
 	Halts   List[Halt]    `json:"halts"`
 	// Restarts are those for its content, the earliest first: those that this process knows since RestartsSince, which is when
 	// the earliest of the fan-outs or else the last edit was, zero if neither is known. MissesRestarts means that a former leader
-	// has made restarts since then, or may have.
+	// has made restarts since then, or may have. A restart for more than 10 configs is one for the first 10 of them.
 	Restarts       List[Restart] `json:"restarts"`
 	RestartsSince  time.Time     `json:"restartsSince,omitzero"`
 	MissesRestarts bool          `json:"missesRestarts,omitempty"`

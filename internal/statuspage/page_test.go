@@ -200,7 +200,7 @@ func TestTheDetailsOfWorkloadsAndConfigsAreShown(t *testing.T) {
 		"/workload/deployment/a/web": {
 			"<dt>Enabled</dt><dd>by plain</dd>", "<dt>Method</dt><dd>plain</dd>", `<td data-label="Read as">files, API</td>`, `<td data-label="Exists">yes, ignored</td>`,
 		},
-		"/config/configmap/a/c": {"Its changes restart nobody: it is ignored.", "; restarts that ended under a former leader are not known</p>", `<rect class="failed" x="`, `and 5 more: see the <a href="#readers">`},
+		"/config/configmap/a/c": {"Its changes restart nobody: it is ignored.", "; restarts that ended under a former leader are not known; one for more than 10 configs is listed for the first 10 only</p>", `<rect class="failed" x="`, `and 5 more: see the <a href="#readers">`},
 	} {
 		for _, part := range parts {
 			if !strings.Contains(all[path], part) {
