@@ -242,6 +242,30 @@ func TestASearchIsInTheAddressAndIsNotLostByAChange(t *testing.T) {
 	b.requireNoTrouble(s.host())
 }
 
+func TestAListThatAStandbyAnsweredFirstFollowsItsSearch(t *testing.T) {
+	t.Parallel()
+	s, b := serve(t, standby()), openTab(t)
+	const query = "?q=cart&state=held"
+	b.visit(s.URL + listingPath + query)
+	b.awaitText("#live", "live")
+	s.show(busy())
+	b.awaitText("main > .note", "19,999 found, sorted by name; page 2 of 100")
+	if address := evaluate[string](b, `document.querySelector(".json").getAttribute("href")`); !strings.HasPrefix(address, listingPath+"/status.json?") {
+		t.Errorf("the JSON is at %s", address)
+	}
+	s.CloseClientConnections() // as when a port is forwarded to another replica
+	changed := busy()
+	changed.Listing.Total++
+	s.show(changed)
+	b.awaitText("main > .note", "20,000 found, sorted by name; page 2 of 100")
+	requests, _ := b.noted()
+	for _, request := range requests {
+		if path, _, _ := strings.Cut(request, "?"); strings.HasSuffix(path, "/events") && !strings.HasSuffix(request, query) {
+			t.Errorf("a stream is %s", request)
+		}
+	}
+}
+
 // run runs a script on the page.
 func (b *tab) run(script string) {
 	b.Helper()

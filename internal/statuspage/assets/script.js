@@ -51,6 +51,7 @@ async function reload() {
     } else {
       replaceMain(fresh);
       document.getElementById('about').textContent = page.getElementById('about')?.textContent ?? '';
+      document.querySelector('.json').href = page.querySelector('.json').getAttribute('href'); // that of a standby has no search
       const isIncomplete = 'incomplete' in fresh.dataset;
       say(isIncomplete ? 'live, but incomplete' : 'live', isIncomplete);
     }
@@ -78,7 +79,7 @@ document.addEventListener('input', catchUp);
 let events;
 
 function openStream() {
-  const opened = new EventSource(document.body.dataset.events);
+  const opened = new EventSource(document.body.dataset.events + location.search);
   opened.addEventListener('change', () => {
     isOutdated = true;
     catchUp();
