@@ -92,6 +92,8 @@ type Problem struct {
 	Gaps  []Gap  `json:"gaps,omitempty"`
 	// Mistake is that of the object, nil if none is known.
 	Mistake *Mistake `json:"mistake,omitempty"`
+	// FirstPage is the address of the first page of a list that has no such page as was asked for.
+	FirstPage string `json:"firstPage,omitempty"`
 }
 
 // Beginning is since when something is there, as far as that is known.

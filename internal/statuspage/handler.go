@@ -200,7 +200,7 @@ func (h *handler) listing(what string) look {
 		if asked.Namespace != "" && !h.source.HasNamespace(asked.Namespace) {
 			return notFound(status.Problem{Error: noSuchNamespace, Gaps: known.Gaps})
 		}
-		return notFound(status.Problem{Error: "There is no such page of the list.", Gaps: known.Gaps})
+		return notFound(status.Problem{Error: "There is no such page of the list.", Gaps: known.Gaps, FirstPage: firstPage(&asked)})
 	}
 }
 

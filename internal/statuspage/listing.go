@@ -79,6 +79,9 @@ func listingPath(s *status.Selection) string {
 	return "/" + s.What
 }
 
+// firstPage returns the address of the first page of a list.
+func firstPage(s *status.Selection) string { return listingPath(s) + queryOf(s) }
+
 // pagePath returns the address of a page of a list.
 func pagePath(l *status.Listing, page int) string {
 	return listingPath(&l.Selection) + "/" + strconv.Itoa(page) + queryOf(&l.Selection)
@@ -87,8 +90,7 @@ func pagePath(l *status.Listing, page int) string {
 // inState returns the address of the list of the workloads of a namespace, or of all if it is empty, whose names have a part and which
 // are in one of the states, or in any.
 func inState(namespace, query string, states ...status.State) string {
-	s := status.Selection{What: status.ListWorkloads, Namespace: namespace, Query: query, States: states}
-	return listingPath(&s) + queryOf(&s)
+	return firstPage(&status.Selection{What: status.ListWorkloads, Namespace: namespace, Query: query, States: states})
 }
 
 // listingTitle says what is listed.

@@ -66,6 +66,14 @@ func TestWhatIsSearchedForIsKeptByTheLinksOfAList(t *testing.T) {
 	}
 }
 
+func TestAPageThatAListHasNoMoreLinksToTheFirstOne(t *testing.T) {
+	page := get(leading().handler(), "/namespace/shop/workloads/3?q=a%26%22%3E&state=left%20alone")
+	const link = `There is no such page of the list. See its <a href="/namespace/shop/workloads?q=a%26%22%3E&amp;state=left%20alone">first page</a>.`
+	if body := page.Body.String(); page.Code != http.StatusNotFound || !strings.Contains(body, link) {
+		t.Errorf("%d %s", page.Code, body)
+	}
+}
+
 func TestInvisibleCharactersThatAreSearchedForAreShown(t *testing.T) {
 	page := get(leading().handler(), "/configs?q=a%E2%80%AEb%00%0a").Body.String()
 	if !strings.Contains(page, `value="a\u202eb`) || strings.ContainsAny(page, "\u202e\x00") {
