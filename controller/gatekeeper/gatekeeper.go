@@ -208,7 +208,7 @@ func (g *Gatekeeper) Release(w *workload.Workload, decision *decide.Decision) st
 			return ". Release it with: " + wording.ReleaseCommand(hold.Config)
 		case policy.ByController:
 		}
-		return ". Release it by removing the entry " + gate.HoldEntry + " from the ConfigMap of halts"
+		return ". Release it with: " + gate.ReleaseAllCommand + ", or remove the entry " + gate.HoldEntry + " from the ConfigMap of halts"
 	}
 	return ""
 }

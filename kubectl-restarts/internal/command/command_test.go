@@ -273,6 +273,21 @@ func TestOnlyTheHoldIsRemovedThatWasFound(t *testing.T) {
 	}
 }
 
+func TestUnholdSaysWhatHoldsAnObjectThatHasNoHold(t *testing.T) {
+	s := newServer(t)
+	s.objects[webPath], s.objects[listPath], s.objects[settingPath] = deployment(enabled), deployments(enabled), settings
+	if code, _, stderr := s.run(t.Context(), "unhold", "deploy/web"); code != 1 || !strings.Contains(stderr, "deployment/web is not held\n") {
+		t.Errorf("%d, %s", code, stderr)
+	}
+	s.objects[haltsPath] = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"halts"},"data":{"hold":"incident 42"}}`
+	for argument, name := range map[string]string{"deploy/web": "deployment/web", "cm/settings": "configmap/settings"} {
+		want := name + " has no hold of its own; held: all restarts (release with: kubectl restarts unhold --all-workloads): incident 42"
+		if code, _, stderr := s.run(t.Context(), "unhold", argument); code != 1 || !strings.Contains(stderr, want) {
+			t.Errorf("%d, %s, want %q", code, stderr, want)
+		}
+	}
+}
+
 func TestALongHoldIsNotShownWhole(t *testing.T) {
 	s := newServer(t)
 	s.objects[webPath] = deployment(strings.Replace(held, "migration", strings.Repeat("migration", 10_000), 1))

@@ -63,6 +63,15 @@ func TestExplainShowsWhoReadsAConfig(t *testing.T) {
 	}
 }
 
+func TestExplainShowsTheHoldOfEverythingOfAConfigToo(t *testing.T) {
+	s := readers(t)
+	s.objects[haltsPath] = `{"kind":"ConfigMap","apiVersion":"v1","metadata":{"name":"halts"},"data":{"hold":"incident 42"}}`
+	const want = "Hold:      all restarts (release with: kubectl restarts unhold --all-workloads): incident 42\n"
+	if code, stdout, stderr := s.run(t.Context(), "explain", "cm/settings", "--leader=false"); code != 0 || !strings.Contains(stdout, want) {
+		t.Errorf("%d, %s%s, want %q", code, stdout, stderr, want)
+	}
+}
+
 func TestExplainShowsNoContentOfAConfig(t *testing.T) {
 	s := readers(t)
 	for _, argument := range []string{"cm/settings", "secret/db"} {

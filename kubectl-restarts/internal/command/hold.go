@@ -110,7 +110,7 @@ func (w *writer) unhold(ctx context.Context, argument string) error {
 	}
 	former, isHeld := o.meta.Annotations[annotation.HoldAnnotation]
 	if !isHeld {
-		return fmt.Errorf("%s is not held", o.name)
+		return w.notHeld(ctx, o)
 	}
 	if err := w.removeHold(ctx, o, former); err != nil {
 		return err
@@ -134,6 +134,18 @@ func (w *writer) unhold(ctx context.Context, argument string) error {
 		w.note("what else holds restarts is not known: " + err.Error())
 	}
 	return nil
+}
+
+// notHeld returns the error about an object that has no hold of its own, with what else holds its restarts.
+func (w *writer) notHeld(ctx context.Context, o *object) error {
+	others, err := w.heldBesides(ctx, o)
+	switch {
+	case err != nil:
+		return fmt.Errorf("%s is not held; what else holds restarts is not known: %w", o.name, err)
+	case len(others) > 0:
+		return fmt.Errorf("%s has no hold of its own; %s", o.name, text.List(others, maxOthers))
+	}
+	return fmt.Errorf("%s is not held", o.name)
 }
 
 // maxOthers is how many further holds and halts are shown.

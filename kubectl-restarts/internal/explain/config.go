@@ -101,6 +101,9 @@ func Config(in *ConfigInput) ConfigReport {
 			}
 		}
 	}
+	if in.Halts.Hold != "" {
+		r.Hold = text.Join("; ", r.Hold, "all restarts ("+facts.ReleaseAll+"): "+in.Halts.Hold)
+	}
 	for i := range in.Halts.Active {
 		halt := &in.Halts.Active[i]
 		isOf := halt.Config.Source() == in.Ref || facts.Concerns(halt, in.Ref)

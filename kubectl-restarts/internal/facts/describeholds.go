@@ -4,14 +4,12 @@ import (
 	"fmt"
 
 	"kubernetes-deployment-restart-controller/catalog/policy"
+	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
-// ReleaseAllCommand is the command that removes the hold of everything.
-const ReleaseAllCommand = "kubectl restarts unhold --all-workloads"
-
 // ReleaseAll says how to release the hold of everything.
-const ReleaseAll = "release with: " + ReleaseAllCommand
+const ReleaseAll = "release with: " + gate.ReleaseAllCommand
 
 // ReleaseCommand returns the command that removes the hold of a workload or a config.
 func ReleaseCommand(namespace, name string) string {
