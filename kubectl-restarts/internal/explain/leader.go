@@ -189,7 +189,7 @@ func waitsFor(a *status.Answer, now time.Time) string {
 	case gate.Missing:
 		return "it lacks a config that new pods need to start"
 	case gate.Backoff:
-		return "its configs keep changing, so it restarts later" + until
+		return facts.KeepChanging + ", so it restarts later" + until
 	case gate.Window:
 		return "its window is closed" + until
 	case gate.Wave:

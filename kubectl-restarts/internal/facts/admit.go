@@ -59,6 +59,9 @@ func Closed(wish policy.Wish, now time.Time) (isClosed bool, opens time.Time, er
 	return isClosed, opens, err
 }
 
+// KeepChanging says why a restart is put off for [gate.Backoff].
+const KeepChanging = "its configs keep changing"
+
 // Opening says when a closed window opens, as [policy.Wishes.Closed] names it.
 func Opening(window string, opens time.Time) string {
 	if opens.IsZero() {

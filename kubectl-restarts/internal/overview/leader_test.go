@@ -142,6 +142,13 @@ func TestARowThatIsTooLongKeepsItsReason(t *testing.T) {
 	}
 }
 
+func TestASlowedWorkloadSaysThatItsConfigsKeepChangingAndUntilWhen(t *testing.T) {
+	slowed := status.Entry{Workload: "deployment/shop/web", State: status.Slowed, Reason: "backoff", For: "configmap/settings: LEVEL", Until: now.Add(time.Minute)}
+	if got := printed(t, status.Overview{Slowed: list(slowed)}, printers.PrintOptions{}); !strings.Contains(got, "2026-11-20T12:01:00Z   its configs keep changing; configmap/settings: LEVEL\n") {
+		t.Errorf("got\n%s", got)
+	}
+}
+
 func TestALeaderWithNothingUnderWaySaysSo(t *testing.T) {
 	report := lookAt(&overview.Input{Namespace: "shop", Leader: &overview.FromLeader{Name: "pod leader-1", Overview: &status.Overview{DryRun: true}}})
 	if want := "No workload is enabled in shop. The leader (pod leader-1) says: nothing is under way. It is a dry run: nothing is restarted."; report.Summary != want {

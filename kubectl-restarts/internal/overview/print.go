@@ -167,11 +167,7 @@ func why(e *status.Entry) []string {
 	if e.Error != "" && isRetried {
 		parts = append(parts, text.Count(e.Attempts, "failed attempt")+": "+e.Error)
 	}
-	isSaid := e.Text != "" && (e.Reason == string(gate.Window) || e.Reason == string(gate.Hold)) // by the text
-	if e.Reason != "" && !isSaid {
-		parts = append(parts, e.Reason)
-	}
-	for _, part := range []string{e.On, e.Text, e.Due} {
+	for _, part := range []string{reason(e), e.On, e.Text, e.Due} {
 		if part != "" {
 			parts = append(parts, part)
 		}
@@ -193,6 +189,17 @@ func why(e *status.Entry) []string {
 		parts = parts[1:]
 	}
 	return parts
+}
+
+// reason says what a workload waits for, empty if the text of its entry does.
+func reason(e *status.Entry) string {
+	switch reason := gate.Reason(e.Reason); {
+	case reason == gate.Backoff:
+		return facts.KeepChanging
+	case e.Text != "" && (reason == gate.Window || reason == gate.Hold):
+		return ""
+	}
+	return e.Reason
 }
 
 // shortest joins the first parts for a table: as many as there is room for, and the first one in any case.

@@ -2,8 +2,10 @@ package overview
 
 import (
 	"strings"
+	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/facts"
 )
 
@@ -12,6 +14,8 @@ type Standing struct {
 	State State
 	// Why is empty for a settled one, and may be for others.
 	Why string
+	// Until is when the leader takes the next step, zero if that is not known or it only tries again.
+	Until time.Time
 	// Unlisted means that the leader lists all that is under way, and nothing of this workload. It may not know the workload.
 	Unlisted bool
 	// IsDryRun means that the leader restarts nothing.
@@ -41,7 +45,7 @@ func (r *Report) Standings() *Standings {
 		for i := range list.Items {
 			e := &list.Items[i]
 			if _, isKnown := s.told[e.Workload]; !isKnown { // those that need attention come first
-				s.told[e.Workload] = Standing{State: State(e.State), Why: strings.Join(why(e), "; ")}
+				s.told[e.Workload] = Standing{State: State(e.State), Why: strings.Join(why(e), "; "), Until: until(e)}
 			}
 		}
 		isWhole = isWhole && list.More() == 0
@@ -53,6 +57,14 @@ func (r *Report) Standings() *Standings {
 		s.told, s.seen, s.rest = nil, nil, Standing{State: Settled, IsDryRun: true}
 	}
 	return s
+}
+
+// until returns when the next step of a workload is due, zero if that is the next of many attempts.
+func until(e *status.Entry) time.Time {
+	if e.State == status.Retrying {
+		return time.Time{}
+	}
+	return e.Until
 }
 
 // Of returns how an enabled workload stands.

@@ -412,7 +412,11 @@ func (g *group) restart() string {
 // stand finds out what becomes of an enabled workload by how it stands.
 func (j *judge) stand(g *group) {
 	is := j.standingOf(g.workload.Ref)
-	g.Verdict, g.Why = Waits, text.Join(": ", string(is.State), is.Why)
+	state := string(is.State)
+	if !is.Until.IsZero() {
+		state += " until " + is.Until.UTC().Format(time.RFC3339)
+	}
+	g.Verdict, g.Why = Waits, text.Join(": ", state, is.Why)
 	if is.IsDryRun {
 		g.Verdict, g.Why, g.Remedy = Stays, "the controller is a dry run, which restarts nothing", g.restart()
 		return

@@ -450,6 +450,22 @@ func TestHowAWorkloadStandsSaysWhetherItsPodsStay(t *testing.T) {
 	}
 }
 
+func TestWhatALeaderPutsOffSaysUntilWhen(t *testing.T) {
+	until := edit.Add(time.Minute)
+	entry := status.Entry{Workload: "deployment/shop/web", State: status.Slowed, Reason: "backoff", For: "secret/db: 1 key", Until: until}
+	stand := leader(func(o *status.Overview) { o.Slowed = status.List[status.Entry]{Total: 1, Items: []status.Entry{entry}} })
+	if reader := only(t, input(secret(), stand, web(), pod(-60))); reader.Why != "slowed until "+until.UTC().Format(time.RFC3339)+": its configs keep changing; secret/db: 1 key" {
+		t.Errorf("%+v", reader)
+	}
+	entry.State, entry.Error, entry.Attempts = status.Retrying, "no", 3 // each attempt would be another line
+	stand = leader(func(o *status.Overview) {
+		o.Retrying = status.List[status.Entry]{Total: 1, Items: []status.Entry{entry}}
+	})
+	if reader := only(t, input(secret(), stand, web(), pod(-60))); !strings.HasPrefix(reader.Why, "retrying: 3 failed attempts: no;") {
+		t.Errorf("%+v", reader)
+	}
+}
+
 // That it lists nothing that is under way is no evidence: it may not watch the namespace or the kind of config, or be cut off.
 func TestTheWordOfTheLeaderCountsOnlyForWhatItSaysItHasSeen(t *testing.T) {
 	for name, test := range map[string]struct {
