@@ -89,7 +89,7 @@ func TestAWaitEndsWhenThePodsAreGoneThatHaveReadAnEarlierContent(t *testing.T) {
 	s.edit(credentials, set("swordfish-key", "swordfish-2"))
 	end := s.startWait(leader)
 	s.awaitRestart(web, before)
-	s.wait(3, []string{"Not delivered within 1s: 2 of 4 pods may have read", "deployment/web, 2 pods left: they terminate"}, leader, "--timeout=1s")
+	s.wait(3, []string{"Not delivered within 1s: 2 of 4 pods may have read", "deployment/web, 2 pods left: they terminate, such as web-", ", which has the finalizer test/lingers. Try: kubectl describe -n " + s.namespace + " pod/web-"}, leader, "--timeout=1s")
 	s.requireRunning(end)
 	s.takeFinalizers(web)
 	s.awaitWait(end, 0, func() {})

@@ -3,6 +3,7 @@ package receipt
 import (
 	"slices"
 	"strings"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
@@ -14,6 +15,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/internal/podsight"
+	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
 // Pod is a pod that runs, whoever owns it. It may terminate.
@@ -24,7 +26,10 @@ type Pod struct {
 	// workload is which workload may own it, as far as its controller and its labels show, and controller is its controller.
 	workload, controller owner
 	labels               labels.Set
-	IsLeaving            bool
+	// IsLeaving means that it terminates, since leavingSince; leaving says that with its name and its finalizers.
+	IsLeaving    bool
+	leavingSince time.Time
+	leaving      string
 	// IsUnreported means that it is on a node that has not reported of each container whether it has started.
 	IsUnreported bool
 	decide.Pod
@@ -42,8 +47,9 @@ func NewPod(pod *corev1.Pod, asked map[names.ConfigRef]bool) (Pod, bool) {
 	reads, _ := decide.NewPod(running, containersOf(&running.Spec))
 	p := Pod{
 		Namespace: pod.Namespace, Name: pod.Name, workload: owner{namespace: pod.Namespace}, labels: pod.Labels, Pod: reads,
-		IsLeaving: pod.DeletionTimestamp != nil, IsUnreported: isUnreported(running),
+		IsUnreported: isUnreported(running),
 	}
+	p.leave(pod)
 	if controller := metav1.GetControllerOfNoCopy(pod); controller != nil {
 		p.Kind, p.Owner, p.workload = controller.Kind, controller.Name, workloadOf(pod, controller)
 		p.controller = owner{pod.Namespace, kindOf(controller), controller.Name}
@@ -57,6 +63,36 @@ func NewPod(pod *corev1.Pod, asked map[names.ConfigRef]bool) (Pod, bool) {
 	references = append(references, credentialsOf(pod.Namespace, &pod.Spec)...)
 	p.References = slices.DeleteFunc(references, func(r template.Reference) bool { return !asked[r.Config] || r.Config.Namespace != pod.Namespace })
 	return p, true
+}
+
+// So many finalizers of a pod are named, each with so many characters.
+const (
+	someFinalizers   = 3
+	longestFinalizer = 100
+)
+
+// leave notes that a pod terminates, if it does. The date of its deletion is when its grace period ends.
+func (p *Pod) leave(pod *corev1.Pod) {
+	if pod.DeletionTimestamp == nil {
+		return
+	}
+	p.IsLeaving, p.leavingSince = true, pod.DeletionTimestamp.UTC()
+	if grace := pod.DeletionGracePeriodSeconds; grace != nil {
+		p.leavingSince = p.leavingSince.Add(-time.Duration(*grace) * time.Second)
+	}
+	p.leaving = pod.Name + " since " + p.leavingSince.Format(time.RFC3339)
+	if len(pod.Finalizers) == 0 {
+		return
+	}
+	finalizers := slices.Clone(pod.Finalizers)
+	for i := range finalizers[:min(len(finalizers), someFinalizers)] {
+		finalizers[i] = text.Short(finalizers[i], longestFinalizer)
+	}
+	noun := "finalizer "
+	if len(finalizers) > 1 {
+		noun = "finalizers "
+	}
+	p.leaving += ", which has the " + noun + text.List(finalizers, someFinalizers)
 }
 
 // withEphemeral returns a copy of a pod whose ephemeral containers are among the others.

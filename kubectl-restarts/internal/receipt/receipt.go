@@ -191,7 +191,8 @@ type group struct {
 	Reader
 	kind     string
 	workload *facts.Workload
-	stay     int // how many of the pods do not terminate
+	stay     int  // how many of the pods do not terminate
+	leaver   *Pod // the first of the pods left that terminates
 	missed   map[*Content]missed
 	// unreported means that pods may have started with an earlier content, and their nodes have not said so.
 	unreported bool
@@ -238,6 +239,7 @@ func (j *judge) add(found map[owner]*group, pod *Pod) {
 		g.Left++
 		if pod.IsLeaving {
 			g.Leaving++
+			g.leaver = firstToLeave(g.leaver, pod)
 		}
 	}
 }
@@ -371,7 +373,7 @@ func (j *judge) judge(g *group) {
 	case g.Left == 0:
 		g.Verdict = Delivered
 	case g.Leaving == g.Left:
-		g.Verdict, g.Why = Waits, "they terminate"
+		g.terminate()
 	case len(g.undated()) > 0:
 		g.Verdict, g.Why = Unknown, "the managedFields of "+text.List(g.undated(), 3)+" do not say when it was edited"
 	case g.unreported:
@@ -394,6 +396,20 @@ func (j *judge) judge(g *group) {
 	default:
 		j.stand(g)
 	}
+}
+
+// firstToLeave returns which of two pods terminates for longer; the first one may be nil.
+func firstToLeave(a, b *Pod) *Pod {
+	if a != nil && cmp.Or(a.leavingSince.Compare(b.leavingSince), strings.Compare(a.Name, b.Name)) <= 0 {
+		return a
+	}
+	return b
+}
+
+// terminate notes that the pods that are left terminate.
+func (g *group) terminate() {
+	g.Verdict, g.Why = Waits, "they terminate, such as "+g.leaver.leaving
+	g.Remedy = fmt.Sprintf("kubectl describe -n %s pod/%s", g.Namespace, g.leaver.Name)
 }
 
 // ignore notes that a reader stays because of what does not count.
@@ -448,9 +464,9 @@ func (j *judge) settle(g *group, is *overview.Standing) {
 	case isTold && len(g.ignored()) > 0:
 		g.ignore()
 	case isTold: // what terminates may be older than what is recorded
-		g.Left = g.Leaving
-		g.Why = "they terminate"
-		if g.Left == 0 {
+		if g.Left = g.Leaving; g.Left > 0 {
+			g.terminate()
+		} else {
 			g.Verdict, g.Why = Delivered, ""
 		}
 	case g.workload.Hold != workload.NoHold:

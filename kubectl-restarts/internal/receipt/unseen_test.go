@@ -3,6 +3,7 @@ package receipt_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -124,8 +125,31 @@ func TestTheWordOfTheLeaderIsNotAboutPodsOfReplicaSetsThatOnlyHaveSuchAName(t *t
 			t.Errorf("one more than it has: %+v", r)
 		}
 	}
-	if r := receipt.Judge(input(secret(), leader(settled), web(selecting), own, pod(-50, labeled("web", "abc123"), leaving))); r.Left != 1 || r.Readers[0].Why != "they terminate" {
+	if r := receipt.Judge(input(secret(), leader(settled), web(selecting), own, pod(-50, labeled("web", "abc123"), leaving))); r.Left != 1 || !strings.HasPrefix(r.Readers[0].Why, "they terminate, such as web-5d4c8bb5f9--50 since ") {
 		t.Errorf("one that terminates: %+v", r)
+	}
+}
+
+// The API server moves the date of a deletion on by the grace period.
+func TestOfPodsThatTerminateTheFirstOneIsNamedWithWhatKeepsIt(t *testing.T) {
+	since := func(seconds int, finalizers ...string) func(*corev1.Pod) {
+		return func(p *corev1.Pod) {
+			p.DeletionTimestamp, p.DeletionGracePeriodSeconds, p.Finalizers = new(at(seconds+30)), new(int64(30)), finalizers
+		}
+	}
+	began := func(seconds int) string { return " since " + at(seconds).UTC().Format(time.RFC3339) }
+	many := []string{"a/1", "a/2", "a/" + strings.Repeat("x", 300), "a/4", "a/5"}
+	for want, pods := range map[string][]*corev1.Pod{
+		"they terminate, such as web-5d4c8bb5f9--60" + began(2):                                                                                        {pod(-50, since(3)), pod(-60, since(2))},
+		"they terminate, such as web-5d4c8bb5f9--50" + began(3):                                                                                        {pod(-60, since(3)), pod(-50, since(3)), pod(30, since(2))},
+		"they terminate, such as web-5d4c8bb5f9--60" + began(3) + ", which has the finalizer example.com/x":                                            {pod(-60, since(3, "example.com/x"))},
+		"they terminate, such as web-5d4c8bb5f9--60" + began(3) + ", which has the finalizers a/1, a/2, a/" + strings.Repeat("x", 97) + "… and 2 more": {pod(-60, since(3, many...))},
+	} {
+		reader := only(t, input(secret(), cluster(), web(), pods...))
+		name, _, _ := strings.Cut(strings.TrimPrefix(want, "they terminate, such as "), " ")
+		if reader.Verdict != receipt.Waits || reader.Why != want || reader.Remedy != "kubectl describe -n shop pod/"+name {
+			t.Errorf("%+v, want %s", reader, want)
+		}
 	}
 }
 
