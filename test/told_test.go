@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"testing"
 
+	registrationv1 "k8s.io/api/admissionregistration/v1"
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
@@ -58,6 +59,30 @@ func TestWhatAPolicyDeniesATypoAndAHoldAreToldOnThePageAndByThePlugin(t *testing
 	s.startController()
 	s.awaitRestart(web, before)
 	s.told(web, "InvalidAnnotation", typo)
+}
+
+func TestAWebhookThatIsAwayIsNamedWithWhatHelps(t *testing.T) {
+	s := newSceneApart(t)
+	s.startController("--status-address=127.0.0.1:0")
+	s.make(settings, set("used", "v1"))
+	web := s.run("web", podOf(envFrom(settings)))
+	before := s.started(web)
+	s.letTimePass()
+	leader := "--status-url=http://" + s.controller.StatusAddress()
+
+	end := s.askAt(registrationv1.Update, appsv1.SchemeGroupVersion.WithResource("deployments"), registrationv1.WebhookClientConfig{URL: new("https://127.0.0.1:1/x")})
+	s.edit(settings, set("used", "v2"))
+	const helps = "repair the webhook or its service, or let it ignore failures"
+	s.awaitEvent(web, "RestartFailed", helps)
+	short := `webhook "webhook\.example\.com" cannot be called: .*connection refused`
+	s.awaitPlugin(regexp.MustCompile(`deployment/web +retrying .* failed attempts: `+short+`\n(?s:.*)What helps deployment/web: `+helps+`\.\n`), "status", leader)
+	s.awaitPlugin(regexp.MustCompile(`webhook "webhook\.example\.com".*connection refused\. What helps: `+helps+`\.\n`), "explain", "deployment/web", leader)
+	s.must(s.controller.Kill())
+	s.awaitPlugin(regexp.MustCompile(`deployment/web +not applied .*`+short+`\n(?s:.*)What helps deployment/web: `+helps+`\.\n`), "status", leader)
+
+	end()
+	s.startController()
+	s.awaitRestart(web, before)
 }
 
 // Argo Rollouts makes pods from the template of a Deployment at 0 replicas, which nothing restarts by itself.

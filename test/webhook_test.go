@@ -30,7 +30,12 @@ func (s *scene) ask(operation registrationv1.OperationType, resource string,
 func (s *scene) askOf(operation registrationv1.OperationType, resource schema.GroupVersionResource,
 	answer func(context.Context, *admissionv1.AdmissionRequest) *admissionv1.AdmissionResponse) (end func()) {
 	s.Helper()
-	client := s.serveWebhook(answer)
+	return s.askAt(operation, resource, s.serveWebhook(answer))
+}
+
+// askAt is askOf for a webhook that somebody else serves, or nobody.
+func (s *scene) askAt(operation registrationv1.OperationType, resource schema.GroupVersionResource, client registrationv1.WebhookClientConfig) (end func()) {
+	s.Helper()
 	webhooks := s.client.AdmissionregistrationV1().ValidatingWebhookConfigurations()
 	_, err := webhooks.Create(s.Context(), &registrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: s.namespace},

@@ -18,6 +18,7 @@ const LongestEventError = 3 << 10
 // webhook chooses the reason of its denials.
 var (
 	admissionDenial = regexp.MustCompile(`ValidatingAdmissionPolicy '.*' denied request|admission webhook ".*" denied the request`)
+	webhookFailure  = regexp.MustCompile(`failed calling webhook "`)
 	rbacDenial      = regexp.MustCompile(`is forbidden: User ".*" cannot [a-z]+ resource "`)
 )
 
@@ -32,6 +33,8 @@ func RemedyOf(err error) status.Remedy {
 		return status.AllowInPolicy
 	case admissionDenial.MatchString(text):
 		return status.ChangePolicy
+	case apierrors.IsInternalError(err) && webhookFailure.MatchString(text):
+		return status.RepairWebhook
 	case apierrors.IsForbidden(err) && rbacDenial.MatchString(text):
 		return status.GrantPermission
 	}

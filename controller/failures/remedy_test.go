@@ -15,6 +15,7 @@ func TestARefusalSaysWhatHelps(t *testing.T) {
 	const (
 		policy  = `deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'frozen' with binding 'all' denied request: `
 		webhook = `admission webhook "a.example.com" denied the request`
+		failed  = `Internal error occurred: failed calling webhook "a.example.com": failed to call webhook: `
 	)
 	for name, test := range map[string]struct {
 		err  error
@@ -31,9 +32,11 @@ func TestARefusalSaysWhatHelps(t *testing.T) {
 		},
 		"another refusal": {objecttest.RefusalWith(403, metav1.StatusReasonForbidden, `deployments.apps "web" is forbidden: exceeded quota`), ""},
 		"a webhook that fails": {
-			objecttest.RefusalWith(500, metav1.StatusReasonInternalError, `failed calling webhook "a.example.com": connection refused`), "",
+			objecttest.RefusalWith(500, metav1.StatusReasonInternalError, failed+"connection refused"), status.RepairWebhook,
 		},
-		"no answer": {errors.New(objecttest.LackedPermission), ""},
+		"a webhook whose denial quotes that": {objecttest.RefusalWith(500, metav1.StatusReasonInternalError, webhook+": "+failed), status.ChangePolicy},
+		"a webhook that chooses these words": {objecttest.RefusalWith(400, "", failed), ""},
+		"no answer":                          {errors.New(objecttest.LackedPermission), ""},
 	} {
 		if got := RemedyOf(test.err); got != test.want {
 			t.Errorf("%s: got %q", name, got)

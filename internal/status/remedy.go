@@ -19,6 +19,7 @@ const (
 	CreateConfig    Remedy = "create the config or key that is missing, or make the reference optional"
 	AllowInPolicy   Remedy = "let the controller's account do this in that policy"
 	ChangePolicy    Remedy = AllowInPolicy + ", or restart the workload by hand if it lets you"
+	RepairWebhook   Remedy = "repair the webhook or its service, or let it ignore failures"
 	LookAtPods      Remedy = "list its pods with kubectl get pods, and see why one does not run with kubectl describe pod and kubectl logs"
 )
 
@@ -58,7 +59,7 @@ func WithoutRemedy(text string) string {
 
 // RemedyIn returns the remedy at the end of the text of an Event, empty if there is none.
 func RemedyIn(text string) Remedy {
-	for _, remedy := range []Remedy{GrantPermission, AllowInPolicy, ChangePolicy} {
+	for _, remedy := range []Remedy{GrantPermission, AllowInPolicy, ChangePolicy, RepairWebhook} {
 		if strings.HasSuffix(text, remedy.suffix()) {
 			return remedy
 		}

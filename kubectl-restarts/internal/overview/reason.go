@@ -25,6 +25,7 @@ var refusals = []struct {
 	{regexp.MustCompile(`(?:patch|get|list|create) \S+ .*?is forbidden: User "[^"]*" (cannot [a-z]+) resource "([^"]*)"( in API group "[^"]*")?( in the namespace "[^"]*")?`), `forbidden: it $1 $2`},
 	{regexp.MustCompile(`(?:patch|get|list|create) \S+ .*?is forbidden: ValidatingAdmissionPolicy ('[^']*') with binding '[^']*' denied request`), `policy $1 denies it`},
 	{regexp.MustCompile(`(?:patch|get|list|create) \S+ .*?admission webhook ("[^"]*") denied the request`), `webhook $1 denies it`},
+	{regexp.MustCompile(`(?:patch|get|list|create) \S+ .*?failed calling webhook ("[^"]*"): (?:failed to call webhook: )?(?:Post "[^"]*": )?`), `webhook $1 cannot be called: `},
 }
 
 // short returns what counts of a reason, in a table. Of what is too long it leaves out the middle:

@@ -25,6 +25,8 @@ func TestARefusedRestartIsShownWithWhoRefusesItAndWhatHelps(t *testing.T) {
 		{`deployments.apps "web" is forbidden: User ` + account + ` cannot patch resource "deployments" in API group "apps" in the namespace "shop"`, status.GrantPermission, `forbidden: it cannot patch deployments`},
 		{`deployments.apps "web" is forbidden: ValidatingAdmissionPolicy 'frozen-while-we-move' with binding 'frozen-while-we-move' denied request: this workload is frozen`, status.ChangePolicy, `policy 'frozen-while-we-move' denies it: this workload is frozen`},
 		{`admission webhook "quota.platform-team.example.com" denied the request: too much of it`, status.ChangePolicy, `webhook "quota.platform-team.example.com" denies it: too much of it`},
+		{`Internal error occurred: failed calling webhook "guard.platform-team.example.com": failed to call webhook: Post "https://127.0.0.1:1/x?timeout=3s": dial tcp 127.0.0.1:1: connect: connection refused`, status.RepairWebhook, `webhook "guard.platform-team.example.com" cannot be called: dial tcp 127.0.0.1:1: connect: connection refused`},
+		{`Internal error occurred: failed calling webhook "guard.example.com": could not get REST client: unable to load root certificates`, status.RepairWebhook, `webhook "guard.example.com" cannot be called: could not get REST client: unable to load root certificates`},
 		{`the server was unable to return a response`, "", `patch deployment/shop/web: the server was unable to return a response`},
 	} {
 		refusal := "patch deployment/shop/web: " + test.refusal
