@@ -161,7 +161,7 @@ func TestTheOverviewHasASectionForEverythingThatIsUnderWay(t *testing.T) {
 	if page := get((&cluster{overview: one}).handler(), "/").Body.String(); !strings.Contains(page, "<b>1</b> halt<") || !strings.Contains(page, "<b>2</b> fan-outs<") {
 		t.Errorf("one halt and two fan-outs are %s", page)
 	}
-	const isIdle = "Nothing waits, rolls or is held."
+	const isIdle = "Nothing waits or rolls."
 	if !strings.Contains(empty, isIdle) || strings.Contains(page, isIdle) || strings.Contains(empty, `href="#`) || !strings.Contains(page, `href="#halts"`) {
 		t.Errorf("an empty overview says %s", empty)
 	}

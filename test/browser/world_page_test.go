@@ -41,7 +41,7 @@ func TestThePagesFollowACluster(t *testing.T) {
 	w := openWorld(t, manifests())
 	b.visit("http://" + w.leader.StatusAddress() + "/")
 	b.awaitText("#live", "live")
-	b.awaitText("main > p:not(.note)", "Nothing waits, rolls or is held.")
+	b.awaitText("main > p:not(.note)", "Nothing waits or rolls.")
 	b.run(`window.mark = 1`)
 
 	w.edit("analytics", "configmap/indexer", `{"metadata":{"annotations":{"com.xing.deployment-restart.hold":"reindexing until Thursday, ask Ana"}},"data":{"WORKERS":"8"}}`)
