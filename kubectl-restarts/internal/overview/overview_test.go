@@ -149,7 +149,7 @@ deployment/held          held      5m      0      the workload is held: migratio
 deployment/held-config   held      5m      0      the configmap/approved is held: edits need approval
 deployment/window        held      5m      7      its window opens at 2026-11-20T22:00:00Z
 deployment/slowed        slowed    5m      0      configmap calm keeps changing
-deployment/waiting       waiting   5m      0      
+deployment/waiting       waiting   5m      0      its record says that a restart is due
 deployment/rolling       rolling   3m      -1     configmap/calm: LEVEL; 1 of 1 pods updated, 0 available
 deployment/on-hold       on hold           0      just in case
 

@@ -115,7 +115,7 @@ func podsOf(w *facts.Workload) string {
 
 // due notes the state of a workload that should restart since the time in its row, and why it does not.
 func (l *look) due(w *facts.Workload, row *Row, restarted time.Time) {
-	row.State = Waiting
+	row.State, row.Why = Waiting, "its record says that a restart is due"
 	if answer := l.admit(w); !answer.MayBegin() {
 		row.State, row.Why = Held, describe(answer)
 		if halt := answer.Halt; halt != nil && halt.Since.After(row.Since) { // before that, it waited for others
