@@ -321,3 +321,16 @@ func TestWorkloadsAreRecordedWhenTheMountsAreListedLate(t *testing.T) {
 		}
 	})
 }
+
+func TestAClassThatNoPodMountsIsSaidNotToExistOnceTheMountsAreListed(t *testing.T) {
+	w := &mountingWorld{world: newWorldOf(t, Options{CSI: true})}
+	w.show("deployments", w.mounting("web"))
+	exists := func() *bool { return w.controller.ExplainConfig("secretproviderclass/a/db", time.Now()).Exists }
+	if e := exists(); e != nil {
+		t.Errorf("before the list: %t", *e)
+	}
+	w.controller.Watching = new(intake.Watches) // none that has not listed
+	if e := exists(); e == nil || *e {
+		t.Errorf("after the list: %v", e)
+	}
+}

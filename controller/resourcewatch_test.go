@@ -199,9 +199,17 @@ func TestWhatDoesNotExistIsKnownWhileTheWatchIsBroken(t *testing.T) {
 	t.Cleanup(func() { utilruntime.ErrorHandlers = handlers })
 	synctest.Test(t, func(t *testing.T) {
 		w := gradual(t)
+		w.runs("a/web", nil, "s")
 		secrets := w.watches["secrets"]
 		known := func() bool {
-			return (&intake.Watches{All: []*intake.ResourceWatch{secrets}}).KnowWhatExists(names.Secret, "a")
+			known := (&intake.Watches{All: []*intake.ResourceWatch{secrets}}).KnowWhatExists(names.Secret, "a")
+			config := w.controller.ExplainConfig("secret/a/s", time.Now()).Exists
+			for _, exists := range []*bool{config, w.controller.ExplainWorkload("deployment/a/web", time.Now()).Reads.Items[0].Exists} {
+				if (exists != nil) != known || known && *exists {
+					t.Errorf("what exists is known: %t; it is shown as %v", known, exists)
+				}
+			}
+			return known
 		}
 		var refusal atomic.Value
 		refusal.Store(apierrors.NewServiceUnavailable("").Status())

@@ -42,14 +42,14 @@ func TestReadersElsewhereRestartForAConfigThatIsSharedWithThem(t *testing.T) {
 	w.requireRestarted(t, "after an edit", "a/web")
 	for namespace, want := range map[string]bool{"a": true, "b": false} {
 		reads := w.controller.ExplainWorkload("deployment/"+namespace+"/web", time.Now()).Reads.Items
-		if reads[0].Config != "configmap/"+namespace+"/others/flags" || reads[0].Exists != want || reads[0].ReadAs != "API" {
+		if reads[0].Config != "configmap/"+namespace+"/others/flags" || (reads[0].Exists != nil) != want || reads[0].ReadAs != "API" {
 			t.Errorf("%s reads %+v", namespace, reads)
 		}
 	}
 	if explained := w.controller.ExplainConfig("configmap/others/flags", time.Now()); explained.Readers.Total != 0 || explained.SharedWith != "a" {
 		t.Errorf("its owner sees %+v, shared with %q", explained.Readers, explained.SharedWith)
 	}
-	if explained := w.controller.ExplainConfig("configmap/a/others/flags", time.Now()); explained.Readers.Total != 1 || !explained.Exists || explained.SharedWith != "" {
+	if explained := w.controller.ExplainConfig("configmap/a/others/flags", time.Now()); explained.Readers.Total != 1 || explained.Exists == nil || explained.SharedWith != "" {
 		t.Errorf("its readers see %+v", explained)
 	}
 }

@@ -19,7 +19,6 @@ import (
 	"kubernetes-deployment-restart-controller/controller/follow"
 	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/controller/objecttest"
-	"kubernetes-deployment-restart-controller/controller/show"
 	"kubernetes-deployment-restart-controller/controller/tracker"
 	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/internal/statuspage"
@@ -172,7 +171,7 @@ func TestExplainingAWorkloadLooksAtAConfigOnceHoweverManyContainersReadIt(t *tes
 		view, _ := w.controller.catalog.View(objecttest.DeploymentNamed("a/web"))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		reads := show.ReadsOf(&view).Items
+		reads := w.controller.ReadsOf(&view).Items
 		runtime.ReadMemStats(&after)
 		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 4<<20 {
 			t.Errorf("%s: %d bytes were allocated", name, allocated)

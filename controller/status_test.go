@@ -342,7 +342,7 @@ func TestNeitherDataNorTheKeysOfSecretsAreShown(t *testing.T) {
 		t.Errorf("the Secret: %+v", got)
 	}
 	reads := w.controller.ExplainWorkload("deployment/a/web", time.Now()).Reads.Items
-	if len(reads) != 3 || reads[1].KeyCount != 1 || reads[1].AllKeys || reads[1].Exists || !reads[2].AllKeys || reads[2].KeyCount != 2 {
+	if len(reads) != 3 || reads[1].KeyCount != 1 || reads[1].AllKeys || reads[1].Exists != nil || !reads[2].AllKeys || reads[2].KeyCount != 2 {
 		t.Errorf("reads: %+v", reads)
 	}
 }

@@ -68,7 +68,8 @@ func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
 	s.controller = c
 	t.Cleanup(func() { s.must(c.Stop()) })
 	s.make(settings, set("used", "v1"))
-	s.run("web", podOf(envFrom(settings)))
+	s.make(credentials, set("hush-key", "hush-value"))
+	s.run("web", podOf(envFrom(settings), envFrom(credentials)))
 
 	why := regexp.MustCompile(`What is under way\s+The controller cannot list secrets in ` + s.namespace + `, so no workload restarts there, at least since .*forbidden.*Apply the RBAC manifest`)
 	shown := s.awaitPage(c, "/", why)
@@ -77,7 +78,9 @@ func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
 			t.Errorf("the page claims %q although it does not know: %s", unknown, shown)
 		}
 	}
-	s.awaitPage(c, "/workload/deployment/"+s.namespace+"/web", regexp.MustCompile(`The controller cannot list secrets in `+s.namespace))
+	s.awaitPage(c, "/workload/deployment/"+s.namespace+"/web", regexp.MustCompile(`The controller cannot list secrets in `+s.namespace+`(?s:.*)/settingsall 1environmentyes\s+secret/\S+/credentialsallenvironmentnot known`))
+	s.awaitPage(c, "/config/"+credentials.key(s.namespace), regexp.MustCompile(`The controller cannot list secrets in `+s.namespace+`(?s:.*)It is not known whether it exists`))
+	s.awaitPage(c, "/configs", regexp.MustCompile(`The controller cannot list secrets in `+s.namespace+`(?s:.*)What is known, sorted by name`))
 	leader := "--status-url=http://" + c.StatusAddress()
 	s.awaitPlugin(regexp.MustCompile(`^What is not known, or does not work:\n  The controller cannot list secrets in `+s.namespace), "status", leader)
 	s.awaitPlugin(regexp.MustCompile(`^What is not known, or does not work:\n  The controller cannot list secrets in `+s.namespace), "explain", "deployment/web", leader)

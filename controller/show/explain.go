@@ -49,7 +49,7 @@ func (b *Board) Explain(ref names.WorkloadRef, now time.Time) *status.Workload {
 	explained := &status.Workload{
 		Time: now.UTC(), Entry: b.entry(s), ResourceVersion: w.ResourceVersion,
 		ByHand: byHand(w), GracePeriod: b.Restarter.GracePeriod(w).Seconds(), Wave: int(gatekeeper.WaveOf(w)),
-		Reads: ReadsOf(&view), Record: recordOfWorkload(w), Change: b.changeOf(ref), Last: b.LastRestartOf(w),
+		Reads: b.ReadsOf(&view), Record: recordOfWorkload(w), Change: b.changeOf(ref), Last: b.LastRestartOf(w),
 	}
 	if s.State == status.Lacking {
 		explained.Due = b.dueBesides(ref)
@@ -166,21 +166,22 @@ const (
 )
 
 // ReadsOf returns the configs that the containers of a workload read.
-func ReadsOf(view *catalog.View) status.List[status.Seen] {
+func (b *Board) ReadsOf(view *catalog.View) status.List[status.Seen] {
 	all := view.Workload.Configs()
 	reads := status.List[status.Seen]{Total: len(all), Items: make([]status.Seen, 0, min(len(all), status.Limit))}
 	for _, config := range all[:min(len(all), status.Limit)] {
-		reads.Items = append(reads.Items, seenOf(view, config))
+		reads.Items = append(reads.Items, b.seenOf(view, config))
 	}
 	return reads
 }
 
-func seenOf(view *catalog.View, config names.ConfigRef) status.Seen {
+func (b *Board) seenOf(view *catalog.View, config names.ConfigRef) status.Seen {
 	seen := status.Seen{Config: config.String(), Optional: true, ReadAs: view.Workload.ReadAs(config)}
 	known := view.Configs[config]
-	seen.Exists = known != nil && !known.Deleted
+	isThere := known != nil && !known.Deleted
+	seen.Exists = b.exists(config, isThere)
 	seen.ResourceVersion = known.ResourceVersion()
-	seen.Ignored = seen.Exists && view.Workload.Ignores(known)
+	seen.Ignored = isThere && view.Workload.Ignores(known)
 	var keys []string
 	var byRules []template.Reference
 	for i := range view.Workload.References {
@@ -198,12 +199,12 @@ func seenOf(view *catalog.View, config names.ConfigRef) status.Seen {
 	}
 	isHidden := view.Workload.SeesAllButHidden(config)
 	if seen.AllKeys = seen.AllKeys || isHidden && len(view.Workload.Unseen(known)) == 0; seen.AllKeys {
-		if seen.Exists {
+		if isThere {
 			seen.KeyCount = len(known.Keys)
 		}
 		return seen
 	}
-	if seen.Exists {
+	if isThere {
 		keys = append(keys, known.SelectedKeys(byRules)...)
 	}
 	slices.Sort(keys)
@@ -215,6 +216,15 @@ func seenOf(view *catalog.View, config names.ConfigRef) status.Seen {
 		}
 	}
 	return seen
+}
+
+// exists reports whether a config exists of which the catalog says whether it is there, nil if that is not known.
+func (b *Board) exists(config names.ConfigRef, isThere bool) *bool {
+	namespace := config.Source().Namespace
+	if isThere || config.Kind.IsPerPod() && b.Watching.KnowMounts(namespace) || b.Watching.KnowWhatExists(config.Kind, namespace) {
+		return &isThere
+	}
+	return nil
 }
 
 func recordOfWorkload(w *workload.Workload) status.Record {
@@ -252,7 +262,7 @@ func (b *Board) ExplainConfig(name string, now time.Time) *status.Config {
 		return nil
 	}
 	known, readers := b.Catalog.Config(ref), b.Catalog.WorkloadsReferencing(ref)
-	explained := &status.Config{Time: now.UTC(), Name: ref.String(), Exists: known != nil, States: make(map[status.State]int)}
+	explained := &status.Config{Time: now.UTC(), Name: ref.String(), Exists: b.exists(ref, known != nil), States: make(map[status.State]int)}
 	explained.FanOuts, explained.Halts = b.Gate.OverviewOf(ref)
 	if known == nil && len(readers) == 0 && explained.FanOuts.Total == 0 && explained.Halts.Total == 0 {
 		return nil

@@ -49,7 +49,8 @@ func (w *Workload) Timeless() *Workload {
 // Seen is a config that the containers of a workload read.
 type Seen struct {
 	Config string `json:"config"`
-	Exists bool   `json:"exists"`
+	// Exists is nil if it is not known whether the config exists: the controller cannot see all of its kind.
+	Exists *bool `json:"exists,omitempty"`
 	// ResourceVersion is that of the config as the controller has seen it last, if it exists.
 	ResourceVersion string `json:"resourceVersion,omitempty"`
 	Optional        bool   `json:"optional,omitempty"`
@@ -109,8 +110,9 @@ type Config struct {
 	// Time is when the explanation was made.
 	Time time.Time `json:"time"`
 	Knowledge
-	Name   string `json:"config"`
-	Exists bool   `json:"exists"`
+	Name string `json:"config"`
+	// Exists is nil if it is not known whether it exists: the controller cannot see all of its kind.
+	Exists *bool `json:"exists,omitempty"`
 	// Keys names the first of the keys, unless it is a Secret.
 	KeyCount int      `json:"keyCount"`
 	Keys     []string `json:"keys,omitempty"`

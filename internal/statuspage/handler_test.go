@@ -41,7 +41,7 @@ func (c *cluster) source() statuspage.Source {
 			if name != "configmap/default/status.json" && name != "configmap/default/shared/flags" {
 				return nil
 			}
-			return &status.Config{Name: name, Exists: true, States: map[status.State]int{status.Settled: 3}}
+			return &status.Config{Name: name, Exists: new(true), States: map[status.State]int{status.Settled: 3}}
 		},
 		List: func(asked status.Selection) *status.Listing {
 			if asked.Page < 1 || asked.Page > 2 {

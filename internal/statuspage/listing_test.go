@@ -66,6 +66,13 @@ func TestWhatIsSearchedForIsKeptByTheLinksOfAList(t *testing.T) {
 	}
 }
 
+func TestAListThatMayLackSomeHasNoTotal(t *testing.T) {
+	page := get((&cluster{overview: status.Overview{Leads: true, Knowledge: status.Knowledge{Gaps: []status.Gap{{Text: "broken"}}}}}).handler(), "/configs").Body.String()
+	if strings.Contains(page, "201") || !strings.Contains(page, "What is known, sorted by name; page 1 of 2") {
+		t.Errorf("the page is %s", page)
+	}
+}
+
 func TestAPageThatAListHasNoMoreLinksToTheFirstOne(t *testing.T) {
 	page := get(leading().handler(), "/namespace/shop/workloads/3?q=a%26%22%3E&state=left%20alone")
 	const link = `There is no such page of the list. See its <a href="/namespace/shop/workloads?q=a%26%22%3E&amp;state=left%20alone">first page</a>.`

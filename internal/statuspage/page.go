@@ -22,7 +22,7 @@ var functions = template.FuncMap{
 	"ago":     func(t time.Time) string { return ago(t, time.Now()) },
 	"seconds": seconds, "count": count,
 	"join":  func(names []string) string { return strings.Join(names, ", ") },
-	"tiles": tilesOf, "isIdle": isIdle, "sections": sectionsOf, "plural": plural,
+	"tiles": tilesOf, "isIdle": isIdle, "existence": existence, "sections": sectionsOf, "plural": plural,
 	"listingTitle": listingTitle, "listingPath": listingPath, "pagePath": pagePath, "pagesOf": pagesOf,
 	"states": func() []status.State { return status.States }, "inState": inState, "inStates": func(namespace string, states []status.State) string { return inState(namespace, "", states...) },
 	"fanOutBar": fanOutBar, "replicasBar": replicasBar, "readersGrid": readersGrid,
@@ -165,6 +165,17 @@ func plural(noun string, count int) string {
 		return noun
 	}
 	return noun + "s"
+}
+
+// existence says whether something exists, nil if that is not known.
+func existence(exists *bool) string {
+	switch {
+	case exists == nil:
+		return "not known"
+	case *exists:
+		return "yes"
+	}
+	return "no"
 }
 
 // isIdle reports whether nothing is under way.

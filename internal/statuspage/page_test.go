@@ -52,7 +52,7 @@ func pages(text string) map[string]string {
 		return &status.Workload{
 			Entry: fill(text).Waiting.Items[0], EnabledBy: text, Problems: []string{text}, Mistakes: fill(text).Mistakes.Items, ByHand: text, Method: text, Window: text, Wave: 3,
 			Holds:    list(status.Hold{On: "configmap/a/c" + text, IsConfig: true, Text: text, Beginning: status.Beginning{Since: time.Now(), AtLeast: true}}),
-			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}, ReadAs: "files, API", Exists: true, Ignored: true}),
+			Reads:    list(status.Seen{Config: "configmap/a/c" + text, KeyCount: 1, Keys: []string{text}, ReadAs: "files, API", Exists: new(true), Ignored: true}),
 			Record:   status.Record{Problem: text, Reverted: true},
 			Decision: status.Decision{Outcome: "restart", Reason: text, Causes: text}, Gate: &status.Answer{Reason: "slow-start", On: "configmap/a/c" + text, Why: text},
 			Change: &status.Change{Since: time.Now(), Due: time.Now(), For: []string{"configmap/a/c" + text}}, Last: &fill(text).Restarts.Items[0],
@@ -60,7 +60,7 @@ func pages(text string) map[string]string {
 	}
 	source.Config = func(name string) *status.Config {
 		return &status.Config{
-			Name: name + text, Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Mistake: &fill(text).Mistakes.Items[0], SharedWith: text, Ignored: true, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
+			Name: name + text, Exists: new(true), Content: text, KeyCount: 9, Keys: []string{text}, Window: text, Hold: text, Mistake: &fill(text).Mistakes.Items[0], SharedWith: text, Ignored: true, States: map[status.State]int{status.Rolling: 3, status.Held: 900},
 			Readers: fill(text).Waiting, FanOuts: fill(text).FanOuts, Halts: fill(text).Halts, Restarts: fill(text).Restarts, MissesRestarts: true,
 		}
 	}
@@ -205,6 +205,38 @@ func TestTheDetailsOfWorkloadsAndConfigsAreShown(t *testing.T) {
 		for _, part := range parts {
 			if !strings.Contains(all[path], part) {
 				t.Errorf("%s lacks %s:\n%s", path, part, all[path])
+			}
+		}
+	}
+}
+
+func TestAConfigThatTheControllerCannotSeeIsNotSaidToBeGone(t *testing.T) {
+	const gone, keys = "It does not exist, or is gone.", "<dt>Keys</dt>"
+	for name, test := range map[string]struct {
+		exists                *bool
+		page, inTable, unlike string
+	}{
+		"one that is there":     {new(true), keys, "yes", gone},
+		"one that is gone":      {new(false), gone, "no", keys},
+		"one that is not known": {nil, "It is not known whether it exists: the controller cannot see all of its kind.", "not known", gone},
+	} {
+		source := leading().source()
+		source.Config = func(name string) *status.Config { return &status.Config{Name: name, Exists: test.exists} }
+		source.Workload = func(name string) *status.Workload {
+			seen := status.Seen{Config: "secret/a/s", Exists: test.exists}
+			return &status.Workload{Entry: status.Entry{Workload: name}, Reads: status.List[status.Seen]{Total: 1, Items: []status.Seen{seen}}}
+		}
+		handler := newHandler(source)
+		page := get(handler, "/config/secret/a/s").Body.String()
+		if !strings.Contains(page, test.page) || strings.Contains(page, test.unlike) {
+			t.Errorf("the page of %s is %s", name, page)
+		}
+		if page := get(handler, "/workload/deployment/a/web").Body.String(); !strings.Contains(page, `<td data-label="Exists">`+test.inTable+`</td>`) {
+			t.Errorf("the page of a workload that reads %s is %s", name, page)
+		}
+		for _, path := range []string{"/config/secret/a/s", "/workload/deployment/a/web"} {
+			if answer := get(handler, path+"/status.json").Body.String(); strings.Contains(answer, `"exists"`) != (test.exists != nil) {
+				t.Errorf("%s of %s: %s", path, name, answer)
 			}
 		}
 	}

@@ -84,9 +84,9 @@ func busyWorkload(entry status.Entry) *status.Workload {
 		Holds:  list(0, status.Hold{On: entry.Workload, Text: "ask Ana", Beginning: status.Beginning{Since: before(time.Hour)}}),
 		ByHand: "its update strategy is OnDelete",
 		Reads: list(3,
-			status.Seen{Config: webConfig, Exists: true, KeyCount: 2, Keys: []string{"LOG_LEVEL", "COLOR"}, ReadAs: "environment, files, API"},
-			status.Seen{Config: "secret/shop/checkout-credentials", Exists: true, AllKeys: true, KeyCount: 3},
-			status.Seen{Config: "configmap/shop/overrides", Exists: true, Optional: true, AllKeys: true, ReadAs: "files", Ignored: true}),
+			status.Seen{Config: webConfig, Exists: new(true), KeyCount: 2, Keys: []string{"LOG_LEVEL", "COLOR"}, ReadAs: "environment, files, API"},
+			status.Seen{Config: "secret/shop/checkout-credentials", Exists: new(true), AllKeys: true, KeyCount: 3},
+			status.Seen{Config: "configmap/shop/overrides", Exists: new(true), Optional: true, AllKeys: true, ReadAs: "files", Ignored: true}),
 		Record:   status.Record{Trusted: true, Written: before(12 * time.Second), Configs: 2, Problem: "it is from a newer version"},
 		Decision: status.Decision{Outcome: "restart", Reason: "a config has changed", Causes: webConfig + ": LOG_LEVEL"},
 		Gate:     &status.Answer{Reason: "slow-start", On: webConfig, Why: "3 restarts are under way", Until: before(-time.Minute)},
@@ -116,7 +116,7 @@ func spread() status.List[status.Restart] {
 
 func busyConfig(o *status.Overview) *status.Config {
 	return &status.Config{
-		Name: webConfig, Exists: true, KeyCount: 3, Keys: []string{"COLOR", "GREETING", "LOG_LEVEL"}, Content: "8c1f0a22", Gradual: true,
+		Name: webConfig, Exists: new(true), KeyCount: 3, Keys: []string{"COLOR", "GREETING", "LOG_LEVEL"}, Content: "8c1f0a22", Gradual: true,
 		Hold: "until the freeze ends", Mistake: &status.Mistake{Problem: "its window cannot be read", Beginning: status.Beginning{Since: before(time.Minute)}}, Window: "* *", SharedWith: "team-a,team-b", Ignored: true,
 		States:  map[status.State]int{status.Settled: 5, status.Soaking: 2, status.Rolling: 3, status.Deciding: 2, status.Pending: 1, status.Waiting: 37, status.Slowed: 1, status.Held: 2, status.Failed: 1},
 		Readers: list(37, append(slices.Clone(o.Rolling.Items), o.Waiting.Items...)...), FanOuts: o.FanOuts, Halts: o.Halts, Restarts: spread(), MissesRestarts: true,

@@ -106,7 +106,7 @@ func idle() content {
 	return content{
 		Overview: &status.Overview{Leads: true, Workloads: 214, Configs: 1032},
 		Workload: &status.Workload{Entry: status.Entry{Workload: "deployment/shop/checkout", State: status.Settled}, Decision: status.Decision{Outcome: "keep", Reason: "nothing has changed"}},
-		Config:   &status.Config{Name: "configmap/shop/web-config", Exists: true, KeyCount: 1, Keys: []string{"COLOR"}},
+		Config:   &status.Config{Name: "configmap/shop/web-config", Exists: new(true), KeyCount: 1, Keys: []string{"COLOR"}},
 		Listing:  &status.Listing{Selection: status.Selection{What: status.ListConfigs, Namespace: "shop", Page: 1}, Pages: 1},
 	}
 }

@@ -537,7 +537,9 @@ func vouches(said *status.Workload, w *facts.Workload, contents []*Content) (vou
 		if ref.Namespace != w.Ref.Namespace {
 			ref = ref.SharedIn(w.Ref.Namespace)
 		}
-		i := slices.IndexFunc(said.Reads.Items, func(s status.Seen) bool { return s.Config == ref.String() && s.Exists && !s.Ignored })
+		i := slices.IndexFunc(said.Reads.Items, func(s status.Seen) bool {
+			return s.Config == ref.String() && s.Exists != nil && *s.Exists && !s.Ignored
+		})
 		if i < 0 {
 			return false, said.Reads.More() == 0
 		}

@@ -207,7 +207,7 @@ func input(c receipt.Content, stand *overview.Report, w facts.Workload, pods ...
 func vouching(in *receipt.Input, ref names.WorkloadRef) *status.Workload {
 	w := &status.Workload{Entry: status.Entry{Workload: ref.String(), State: status.Settled}, ResourceVersion: "7", Decision: status.Decision{Outcome: "keep"}}
 	for i := range in.Contents {
-		w.Reads.Items = append(w.Reads.Items, status.Seen{Config: in.Contents[i].Ref.String(), Exists: true, ResourceVersion: "9"})
+		w.Reads.Items = append(w.Reads.Items, status.Seen{Config: in.Contents[i].Ref.String(), Exists: new(true), ResourceVersion: "9"})
 	}
 	w.Reads.Total = len(w.Reads.Items)
 	return w
@@ -480,7 +480,8 @@ func TestTheWordOfTheLeaderCountsOnlyForWhatItSaysItHasSeen(t *testing.T) {
 		"it does not say which workload":       {func(w *status.Workload) *status.Workload { w.ResourceVersion = ""; return w }, receipt.Waits},
 		"it does not answer":                   {func(*status.Workload) *status.Workload { return nil }, receipt.Waits},
 		"it knows no such workload":            {func(*status.Workload) *status.Workload { return &status.Workload{} }, receipt.Stays},
-		"it knows no such config":              {func(w *status.Workload) *status.Workload { w.Reads.Items[0].Exists = false; return w }, receipt.Stays},
+		"it knows no such config":              {func(w *status.Workload) *status.Workload { w.Reads.Items[0].Exists = new(false); return w }, receipt.Stays},
+		"it does not watch such configs":       {func(w *status.Workload) *status.Workload { w.Reads.Items[0].Exists = nil; return w }, receipt.Stays},
 		"it does not let the config count":     {func(w *status.Workload) *status.Workload { w.Reads.Items[0].Ignored = true; return w }, receipt.Stays},
 		"it does not say that it is read":      {func(w *status.Workload) *status.Workload { w.Reads.Items[0].Config = "secret/shop/other"; return w }, receipt.Stays},
 		"it does not name all that is read":    {func(w *status.Workload) *status.Workload { w.Reads.Items, w.Reads.Total = nil, 60; return w }, receipt.Waits},
