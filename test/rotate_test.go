@@ -104,15 +104,26 @@ func TestACredentialIsNotRevokedThatSomebodyElseHasPutBack(t *testing.T) {
 	if err == nil || r.revoked() != "" || !strings.Contains(output, "has another credential by now") {
 		t.Fatalf("%v, revoked %q:\n%s", err, r.revoked(), output)
 	}
-	earlier := regexp.MustCompile(`the earlier one is in (\S+)/earlier\. Delete`).FindStringSubmatch(output)
-	if earlier == nil {
-		t.Fatalf("it does not say where the earlier credential is:\n%s", output)
+	created := regexp.MustCompile(`Do not revoke the earlier credential, which pods may use: the one that was created is in (\S+)/present\. Delete`).FindStringSubmatch(output)
+	if created == nil {
+		t.Fatalf("it does not say where the credential is that nobody uses:\n%s", output)
 	}
-	kept, err := os.ReadFile(filepath.Join(earlier[1], "earlier"))
-	if s.must(err); string(kept) != "first" {
+	kept, err := os.ReadFile(filepath.Join(created[1], "present"))
+	if s.must(err); string(kept) != "another" {
 		t.Errorf("it has kept %q", kept)
 	}
-	s.must(os.RemoveAll(earlier[1]))
+	s.must(os.RemoveAll(created[1]))
+}
+
+func TestACredentialIsNotRotatedThatOtherNamespacesShare(t *testing.T) {
+	s := newScene(t)
+	s.make(credentials, set("used", "first"))
+	s.kubectl("annotate", "secret", credentials.name, "com.xing.deployment-restart.readers=*")
+	r := s.rotates()
+	output, err := r.run(credentials.name)
+	if err == nil || r.revoked() != "" || !strings.Contains(output, "is shared with other namespaces, whose pods this script does not see. Nothing is done.") {
+		t.Fatalf("%v, revoked %q:\n%s", err, r.revoked(), output)
+	}
 }
 
 func TestACredentialIsNotRevokedThatAPodUsesThatNobodyRestarts(t *testing.T) {

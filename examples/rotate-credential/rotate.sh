@@ -17,10 +17,12 @@ finish() {
   [ -z "$waiter" ] || kill "$waiter" 2>/dev/null || true
   case $step in
   create) echo "$secret is as it was, and nothing is revoked. $create may have made a credential that nothing uses." >&2 ;;
+  patch | back) echo "Nothing is revoked. Do not revoke the earlier credential, which pods may use: the one that was created is in $work/present. Delete $work in the end." >&2 ;;
   write) echo "Nothing is revoked. Both credentials are valid; the earlier one is in $work/earlier. Delete $work in the end." >&2 ;;
   revoke) echo "$revoke has not ended well, so the earlier credential may be valid. It is in $work/earlier. Delete $work in the end." >&2 ;;
   esac
   case $step in
+  patch | back) rm -f "$work/earlier" "$work/patch" "$work/read" ;;
   write | revoke) rm -f "$work/present" "$work/patch" "$work/read" ;;
   *) rm -rf "$work" ;;
   esac
@@ -36,6 +38,11 @@ present() {
 }
 
 present >"$work/earlier"
+readers=$(kubectl get -n "$namespace" "secret/$secret" -o 'jsonpath={.metadata.annotations.com\.xing\.deployment-restart\.readers}')
+if [ -n "$readers" ]; then
+  echo "$secret is shared with other namespaces, whose pods this script does not see. Nothing is done." >&2
+  exit 1
+fi
 
 step=create
 credential=$("$create") # without newlines at the end
@@ -45,10 +52,11 @@ if [ -z "$credential" ] || cmp -s "$work/present" "$work/earlier"; then
   exit 1
 fi
 
-step=write
+step=patch
 printf '{"data":{"%s":"%s"}}' "$key" "$(base64 <"$work/present" | tr -d '\n')" >"$work/patch"
 kubectl patch -n "$namespace" "secret/$secret" --type=merge --patch-file="$work/patch"
 
+step=write
 kubectl restarts wait -n "$namespace" "secret/$secret" --timeout="${TIMEOUT:-1h}" & # so that a signal ends it at once
 waiter=$!
 wait "$waiter"
@@ -57,6 +65,9 @@ waiter=
 # Somebody else may have written to the Secret, such as a tool that keeps it as it was.
 present >"$work/read"
 if ! cmp -s "$work/read" "$work/present"; then
+  if cmp -s "$work/read" "$work/earlier"; then
+    step=back
+  fi
   echo "$secret has another credential by now than the one that was created." >&2
   exit 1
 fi

@@ -29,6 +29,14 @@ func NewContent(config content.Config, object metav1.Object, isImmutable bool) C
 	return Content{config, object.GetUID(), object.GetResourceVersion(), !annotation.DatesKeys(object.GetManagedFields(), config.Keys), isImmutable}
 }
 
+// in returns under which name the readers of a namespace read the config.
+func (c *Content) in(namespace string) names.ConfigRef {
+	if c.Ref.Namespace == namespace {
+		return c.Ref
+	}
+	return c.Ref.SharedIn(namespace)
+}
+
 // Name names the config as kubectl does.
 func (c *Content) Name() string { return c.Ref.NameWithin() }
 

@@ -313,10 +313,7 @@ func (j *judge) counts(w *facts.Workload, c *Content, pod *Pod, read time.Time, 
 	if w == nil || !w.Enabled {
 		return true, false
 	}
-	ref := c.Ref
-	if ref.Namespace != pod.Namespace {
-		ref = ref.SharedIn(pod.Namespace)
-	}
+	ref := c.in(pod.Namespace)
 	var counted []template.Selection
 	if !w.IgnoresBy(ref, c.Policy) {
 		counted = content.Selections(template.ReferencesTo(w.References, ref))
@@ -533,10 +530,7 @@ func vouches(said *status.Workload, w *facts.Workload, contents []*Content) (vou
 	}
 	vouches = said.State == status.Settled && said.Decision.Outcome == string(decide.Keep) && isSeen(said.ResourceVersion, w.ResourceVersion)
 	for _, c := range contents {
-		ref := c.Ref
-		if ref.Namespace != w.Ref.Namespace {
-			ref = ref.SharedIn(w.Ref.Namespace)
-		}
+		ref := c.in(w.Ref.Namespace)
 		i := slices.IndexFunc(said.Reads.Items, func(s status.Seen) bool {
 			return s.Config == ref.String() && s.Exists != nil && *s.Exists && !s.Ignored
 		})
@@ -559,7 +553,13 @@ func isRecorded(w *facts.Workload, c *Content, read time.Time) bool {
 	if c.Ref.Kind.IsSecret() || !w.IsProof() || w.Record.WithRestart || read.After(w.Record.Written) || w.Record.Filter() != w.Filter() {
 		return false
 	}
-	_, isSame := w.Recorded(&c.Config)
+	config := &c.Config
+	if ref := c.in(w.Ref.Namespace); ref != c.Ref {
+		if config = config.As(ref); config == nil {
+			return false
+		}
+	}
+	_, isSame := w.Recorded(config)
 	return isSame
 }
 

@@ -333,6 +333,24 @@ func TestAWorkloadSaysWhatItsPodsReadThroughTheAPI(t *testing.T) {
 	}
 }
 
+// The record has it by the name that it has there.
+func TestARecordOfASharedConfigMapCounts(t *testing.T) {
+	shared := configMap(func(c *corev1.ConfigMap) {
+		c.Annotations = map[string]string{"com.xing.deployment-restart.readers": "office"}
+	})
+	ref := configMapRef.SharedIn("office")
+	for checksum, want := range map[names.Checksum]receipt.Verdict{shared.Checksum([]template.Selection{{}}, content.ChecksumKey{}): receipt.Delivered, 1: receipt.Waits} {
+		in := input(shared, cluster(), web(func(w *facts.Workload) {
+			w.Ref.Namespace, w.References = "office", []template.Reference{{Config: ref, Channel: template.API}}
+			w.Record.Checksums = record.Checksums{ref: checksum}
+		}), pod(-3000, reads(), func(p *corev1.Pod) { p.Namespace = "office" }))
+		in.Overviews = map[string]*overview.Report{"": cluster()}
+		if reader := only(t, in); reader.Verdict != want {
+			t.Errorf("%+v, want %s", reader, want)
+		}
+	}
+}
+
 func TestWhoOwnsAPodSaysWhetherItRestarts(t *testing.T) {
 	const restart = "kubectl rollout restart -n shop "
 	for name, test := range map[string]struct {
