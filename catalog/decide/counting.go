@@ -6,7 +6,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
-	"kubernetes-deployment-restart-controller/catalog/policy"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
@@ -76,14 +75,4 @@ func isGoneBefore(p *content.Past, w *workload.Workload) bool {
 	}
 	wasKnown := !p.Mixed && !p.Vague && !p.IsAbsence() && !p.From.At.Add(names.ClockTolerance).After(written)
 	return isClear || wasKnown && !until.After(written.Add(names.ClockTolerance))
-}
-
-// hasRested reports whether the workload wanted no pods of its template, or may have wanted none, at some time
-// since its record. Its present pods may then be younger than the record.
-func hasRested(w *workload.Workload) bool { return w.Idle || w.Woke > 0 && w.Woke >= w.RecordSeen }
-
-// hasChangedMethod reports whether a restart by eviction was not over, as far as is known, when the workload came to
-// restart by its pod template again.
-func hasChangedMethod(w *workload.Workload) bool {
-	return w.Record.Evict > 0 && w.Method() == policy.ByTemplate
 }

@@ -209,3 +209,13 @@ func EvictAfter(w *workload.Workload, outcome Outcome) string {
 	}
 	return ""
 }
+
+// hasRested reports whether the workload wanted no pods of its template, or may have wanted none, at some time
+// since its record. Its present pods may then be younger than the record.
+func hasRested(w *workload.Workload) bool { return w.Idle || w.Woke > 0 && w.Woke >= w.RecordSeen }
+
+// hasChangedMethod reports whether a restart by eviction was not over, as far as is known, when the workload came to
+// restart by its pod template again.
+func hasChangedMethod(w *workload.Workload) bool {
+	return w.Record.Evict > 0 && w.Method() == policy.ByTemplate
+}
