@@ -8,6 +8,7 @@ import (
 
 	"github.com/fluxcd/cli-utils/pkg/kstatus/status"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kubernetes-deployment-restart-controller/test/harness"
@@ -152,12 +153,24 @@ func (w *world) await(argo string, flux status.Status, names ...string) {
 	})
 }
 
+// awaitRecords waits until all have a record, and their pods are so old that clocks tell which content they have read.
 func (w *world) awaitRecords() {
 	w.Helper()
 	w.eventually("all have a record", func(ctx context.Context) error {
 		for _, name := range everything {
 			if w.get(ctx, name).GetAnnotations()[basisAnnotation] == "" {
 				return fmt.Errorf("%s has none", name)
+			}
+		}
+		pods, err := w.cluster.Client().CoreV1().Pods("shop").List(ctx, metav1.ListOptions{})
+		if err != nil {
+			return err
+		}
+		for i := range pods.Items {
+			for _, container := range pods.Items[i].Status.ContainerStatuses {
+				if started := container.State.Running; started == nil || time.Since(started.StartedAt.Time) < 3*time.Second {
+					return fmt.Errorf("pod %s has just started", pods.Items[i].Name)
+				}
 			}
 		}
 		return nil
