@@ -3,6 +3,7 @@ package failures
 import (
 	"errors"
 	"regexp"
+	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -18,7 +19,6 @@ const LongestEventError = 3 << 10
 // webhook chooses the reason of its denials.
 var (
 	admissionDenial = regexp.MustCompile(`ValidatingAdmissionPolicy '.*' denied request|admission webhook ".*" denied the request`)
-	webhookFailure  = regexp.MustCompile(`failed calling webhook "`)
 	rbacDenial      = regexp.MustCompile(`is forbidden: User ".*" cannot [a-z]+ resource "`)
 )
 
@@ -33,7 +33,7 @@ func RemedyOf(err error) status.Remedy {
 		return status.AllowInPolicy
 	case admissionDenial.MatchString(text):
 		return status.ChangePolicy
-	case apierrors.IsInternalError(err) && webhookFailure.MatchString(text):
+	case apierrors.IsInternalError(err) && strings.Contains(text, `failed calling webhook "`):
 		return status.RepairWebhook
 	case apierrors.IsForbidden(err) && rbacDenial.MatchString(text):
 		return status.GrantPermission

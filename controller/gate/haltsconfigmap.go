@@ -121,9 +121,6 @@ func entryCharacter(r rune) rune {
 // HoldEntry is the entry of the ConfigMap of halts that holds all restarts. Only people write it.
 const HoldEntry = "hold"
 
-// ReleaseAllCommand is the command that removes it.
-const ReleaseAllCommand = "kubectl restarts unhold --all-workloads"
-
 // Entries are what the ConfigMap of halts says.
 type Entries struct {
 	// Hold is why all restarts are held, empty if they are not.

@@ -20,6 +20,7 @@ import (
 	"kubernetes-deployment-restart-controller/controller/store"
 	"kubernetes-deployment-restart-controller/controller/window"
 	"kubernetes-deployment-restart-controller/controller/wording"
+	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // FanOutOptions determine how restarts that are due are held back.
@@ -208,7 +209,7 @@ func (g *Gatekeeper) Release(w *workload.Workload, decision *decide.Decision) st
 			return ". Release it with: " + wording.ReleaseCommand(hold.Config)
 		case policy.ByController:
 		}
-		return ". Release it with: " + gate.ReleaseAllCommand + ", or remove the entry " + gate.HoldEntry + " from the ConfigMap of halts"
+		return ". Release it with: " + status.ReleaseAllCommand + ", or remove the entry " + gate.HoldEntry + " from the ConfigMap of halts"
 	}
 	return ""
 }

@@ -10,6 +10,9 @@ const manifest = "the RBAC manifest that you installed it with, such as k8s-mani
 // ApplyManifest says how to grant a permission that was named before.
 const ApplyManifest = "Apply " + manifest + "."
 
+// ReleaseAllCommand is the command that removes the hold of all restarts.
+const ReleaseAllCommand = "kubectl restarts unhold --all-workloads"
+
 // AwaitAPIServer says what to do about a failure that may pass.
 const AwaitAPIServer = "The controller tries again by itself; if this lasts, look at the API server, and at the network to it."
 

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/util/retry"
 
 	"kubernetes-deployment-restart-controller/controller/gate"
+	"kubernetes-deployment-restart-controller/internal/status"
 	"kubernetes-deployment-restart-controller/kubectl-restarts/internal/text"
 )
 
@@ -102,7 +103,7 @@ func (w *writer) holdAll(ctx context.Context, reason string, overwrite bool) err
 		return err
 	}
 	fmt.Fprintf(w.Out, "all restarts held%s\n", w.dryRun.suffix())
-	fmt.Fprintln(w.Out, text.Safe("From about 10 seconds on, no restart of any workload begins in any namespace, until you run: "+gate.ReleaseAllCommand+w.haltsFlags()))
+	fmt.Fprintln(w.Out, text.Safe("From about 10 seconds on, no restart of any workload begins in any namespace, until you run: "+status.ReleaseAllCommand+w.haltsFlags()))
 	return nil
 }
 

@@ -4,12 +4,11 @@ import (
 	"fmt"
 
 	"kubernetes-deployment-restart-controller/catalog/policy"
-	"kubernetes-deployment-restart-controller/controller/gate"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
 // ReleaseAll says how to release the hold of everything.
-const ReleaseAll = "release with: " + gate.ReleaseAllCommand
+const ReleaseAll = "release with: " + status.ReleaseAllCommand
 
 // ReleaseCommand returns the command that removes the hold of a workload or a config.
 func ReleaseCommand(namespace, name string) string {

@@ -16,8 +16,7 @@ import (
 // Content is what a config had when it was read. It has the checksums of the keys, and no data.
 type Content struct {
 	content.Config
-	UID     types.UID
-	version string // the resource version
+	UID types.UID
 	// Undated means that nothing says when the keys were edited, because the managedFields are gone or were never there.
 	Undated bool
 	// Immutable means that a node may go on with an earlier config of the same name as long as one of its pods refers to it.
@@ -26,7 +25,7 @@ type Content struct {
 
 // NewContent returns the content of a config that was reduced from an object.
 func NewContent(config content.Config, object metav1.Object, isImmutable bool) Content {
-	return Content{config, object.GetUID(), object.GetResourceVersion(), !annotation.DatesKeys(object.GetManagedFields(), config.Keys), isImmutable}
+	return Content{config, object.GetUID(), !annotation.DatesKeys(object.GetManagedFields(), config.Keys), isImmutable}
 }
 
 // in returns under which name the readers of a namespace read the config.

@@ -72,7 +72,7 @@ func vouches(said *status.Workload, w *facts.Workload, contents []*Content) (isS
 		if i < 0 {
 			return false, said.Reads.More() == 0
 		}
-		isSure = isSure && isSeen(said.Reads.Items[i].ResourceVersion, c.version)
+		isSure = isSure && isSeen(said.Reads.Items[i].ResourceVersion, c.ResourceVersion())
 	}
 	return isSure, false
 }
