@@ -9,6 +9,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/catalogtest"
@@ -31,7 +32,7 @@ func evicts() *story {
 
 // write does what the controller does to carry out a decision with the given outcome, which the API server dates
 // by its own clock.
-func (s *story) write(t *testing.T, outcome Outcome, seconds, dated float64) {
+func (s *story) write(t rapid.TB, outcome Outcome, seconds, dated float64) {
 	t.Helper()
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 	w, d := view.Workload, s.deployment

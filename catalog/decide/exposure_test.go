@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
@@ -30,7 +31,7 @@ func crashLooping(accepted, started float64) *corev1.Pod {
 	return pod
 }
 
-func (s *story) isExposed(t *testing.T, pods ...*corev1.Pod) bool {
+func (s *story) isExposed(t rapid.TB, pods ...*corev1.Pod) bool {
 	t.Helper()
 	view, found := s.catalog.View(objecttest.DeploymentRef("web"))
 	if !found {

@@ -23,7 +23,7 @@ import (
 )
 
 // marked does what the controller does that puts a restart off for long.
-func (s *story) marked(t *testing.T, seconds float64) {
+func (s *story) marked(t rapid.TB, seconds float64) {
 	t.Helper()
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
 	annotations, marks, err := Mark(&view, objecttest.NoonPlus(seconds))
@@ -31,7 +31,7 @@ func (s *story) marked(t *testing.T, seconds float64) {
 		t.Fatalf("no mark: %t, %v", marks, err)
 	}
 	maps.Copy(s.deployment.Annotations, annotations)
-	s.catalog.ObserveMarked(s.reduced(), Decide(view).Contradicted.Seen > 0)
+	s.catalog.ObserveMarked(s.reduced(), s.outcome().Contradicted.Seen > 0)
 }
 
 func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {

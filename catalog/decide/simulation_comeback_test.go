@@ -1,10 +1,8 @@
 package decide
 
 import (
-	"maps"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
@@ -16,14 +14,9 @@ import (
 
 // takeBack brings back the content that is recorded.
 func (w *world) takeBack(*rapid.T) {
-	if w.config == nil || w.content() == w.recorded || !w.recordKnowsTheConfig() {
-		return
+	if w.config() != nil && w.content() != w.recorded && w.recordKnowsTheConfig() {
+		w.setContent(w.recorded)
 	}
-	w.before = w.config.DeepCopy()
-	w.config.Data["key"] = w.recorded
-	w.noteContent()
-	w.config.ManagedFields = []metav1.ManagedFieldsEntry{objecttest.Owns("kubectl", objecttest.NoonPlus(w.now), "f:data/f:key")}
-	w.showConfig()
 }
 
 // comeBack is the whole story of a content that comes back while a restart waits for it.
@@ -43,7 +36,7 @@ func (w *world) noteContent() {
 	switch {
 	case !w.recordKnowsTheConfig():
 	case w.content() != w.recorded:
-		if w.contradicted == 0 && !w.away {
+		if w.contradicted == 0 && !w.isAway {
 			w.contradicted = w.now
 		}
 	default:
@@ -68,7 +61,7 @@ func (w *world) overlook() {
 // it has marked.
 func (w *world) loseMemory() {
 	w.forgetful = true
-	if w.joined = w.joined || w.config == nil; w.marked {
+	if w.joined = w.joined || w.config() == nil; w.marked {
 		return
 	}
 	w.contradicted = 0
@@ -82,27 +75,19 @@ func (w *world) loseMemory() {
 
 // putOff puts a restart off, or lets it fail, and reports whether it did. If that is for long, the
 // record is marked.
-func (w *world) putOff(t *rapid.T, view catalog.View, decision Decision) bool {
+func (w *world) putOff(t *rapid.T, decision Decision) bool {
 	how := rapid.SampledFrom([]string{"not", "not", "for now", "for long"}).Draw(t, "put off")
 	if how == "not" {
 		return false
-	}
-	since := decision.Contradicted.At
-	if since.IsZero() {
-		since = objecttest.NoonPlus(w.now)
-		w.catalog.ObserveContradicted(view, since)
 	}
 	if w.contradicted == 0 {
 		w.contradicted = w.now
 	}
 	if how == "for long" && !w.marked {
 		w.marked = true
-		annotations, marks, err := Mark(&view, since)
-		if err != nil || !marks {
-			t.Fatalf("cannot mark %+v: %v", view.Workload.Record, err)
-		}
-		maps.Copy(w.deployment.Annotations, annotations)
-		w.catalog.ObserveMarked(w.reduced(), decision.Contradicted.Seen > 0)
+		w.happens("record", "mark")
+	} else if decision.Contradicted.At.IsZero() {
+		w.happens("record", "put-off")
 	}
 	return true
 }

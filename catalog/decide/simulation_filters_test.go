@@ -1,20 +1,16 @@
 package decide
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
-	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/catalog/annotation"
-	"kubernetes-deployment-restart-controller/catalog/catalogtest"
-	"kubernetes-deployment-restart-controller/catalog/dialect"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
 
@@ -26,56 +22,53 @@ var cells = []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}, {"flags", 
 
 var (
 	unmentioned = cell{"flags", "key"}
-	elsewhere   = cell{"flags of others", "key"} // in another namespace
+	elsewhere   = cell{"others/flags", "key"} // in another namespace
 
 )
 
-// filters are annotations of a workload, with the cells that count by them.
+// filters are annotations of a workload by the names that stories have for them, with the cells that count by them.
 var filters = []struct {
-	annotations map[string]string
+	annotations objecttest.Data
 	counting    []cell
 	needsMark   []string // configs that count only if they are marked
 }{
 	{nil, cells[:4], nil},
-	{map[string]string{annotation.IgnoreAnnotation: "configmap/web:other"}, []cell{{"web", "key"}, {"shop", "key"}, {"flags", "other"}}, nil},
-	{map[string]string{annotation.IgnoreAnnotation: "configmap/web:o*, configmap/shop"}, []cell{{"web", "key"}, {"flags", "other"}}, nil},
-	{map[string]string{annotation.IgnoreAnnotation: "configmap/we?"}, []cell{{"shop", "key"}, {"flags", "other"}}, nil},
-	{map[string]string{annotation.OnlyAnnotation: "configmap/web:*y"}, []cell{{"web", "key"}}, nil},
-	{map[string]string{annotation.OnlyAnnotation: "configmap/*:key", annotation.IgnoreAnnotation: "configmap/w*:k*"}, []cell{{"shop", "key"}}, nil},
-	{map[string]string{annotation.IgnoreAnnotation: "configmap/*"}, nil, nil},
-	{map[string]string{annotation.AlsoAnnotation: "configmap/flags"}, cells[:5], nil},
-	{map[string]string{annotation.AlsoAnnotation: "configmap/flags:k*"}, cells[:5], nil},
-	{map[string]string{annotation.AlsoAnnotation: "configmap/flags,configmap/others/flags"}, cells, nil},
-	{map[string]string{annotation.AlsoAnnotation: "configmap/others/flags:key", annotation.OnlyAnnotation: "configmap/web", annotation.IgnoreAnnotation: "configmap/*"}, []cell{elsewhere}, nil},
-	{map[string]string{annotation.AlsoAnnotation: "configmap/flags:key", annotation.OnlyAnnotation: "configmap/web"}, []cell{{"web", "key"}, {"web", "other"}, unmentioned}, nil},
-	{map[string]string{annotation.AlsoAnnotation: "configmap/ns/flags", annotation.OnlyAnnotation: "configmap/none"}, []cell{{"flags", "other"}, unmentioned}, nil},
-	{map[string]string{annotation.AlsoAnnotation: "configmap/flags", annotation.IgnoreAnnotation: "configmap/flags:ot*"}, []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}, unmentioned}, nil},
-	{map[string]string{annotation.AlsoAnnotation: "configmap/shop, configmap/web:o*", annotation.OnlyAnnotation: "configmap/*:key", annotation.IgnoreAnnotation: "configmap/web:key"}, []cell{{"web", "other"}, {"shop", "key"}}, nil},
-	{map[string]string{annotation.AlsoAnnotation: "configmap/flags", annotation.IgnoreAnnotation: "configmap/flags"}, []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}}, nil},
-	{map[string]string{dialect.ReloaderSearch: "true"}, cells[:4], configNames[:3]},
-	{map[string]string{dialect.ReloaderSearch: "true", objecttest.ConfigMapNamed: "w.*"}, cells[:4], configNames[:2]},
-	{map[string]string{dialect.ReloaderSearch: "true", objecttest.ConfigMapNamed: "flags"}, cells[:5], configNames[1:3]},
+	{objecttest.Data{"ignore": "configmap/web:other"}, []cell{{"web", "key"}, {"shop", "key"}, {"flags", "other"}}, nil},
+	{objecttest.Data{"ignore": "configmap/web:o*,configmap/shop"}, []cell{{"web", "key"}, {"flags", "other"}}, nil},
+	{objecttest.Data{"ignore": "configmap/we?"}, []cell{{"shop", "key"}, {"flags", "other"}}, nil},
+	{objecttest.Data{"only": "configmap/web:*y"}, []cell{{"web", "key"}}, nil},
+	{objecttest.Data{"only": "configmap/*:key", "ignore": "configmap/w*:k*"}, []cell{{"shop", "key"}}, nil},
+	{objecttest.Data{"ignore": "configmap/*"}, nil, nil},
+	{objecttest.Data{"also": "configmap/flags"}, cells[:5], nil},
+	{objecttest.Data{"also": "configmap/flags:k*"}, cells[:5], nil},
+	{objecttest.Data{"also": "configmap/flags,configmap/others/flags"}, cells, nil},
+	{objecttest.Data{"also": "configmap/others/flags:key", "only": "configmap/web", "ignore": "configmap/*"}, []cell{elsewhere}, nil},
+	{objecttest.Data{"also": "configmap/flags:key", "only": "configmap/web"}, []cell{{"web", "key"}, {"web", "other"}, unmentioned}, nil},
+	{objecttest.Data{"also": "configmap/ns/flags", "only": "configmap/none"}, []cell{{"flags", "other"}, unmentioned}, nil},
+	{objecttest.Data{"also": "configmap/flags", "ignore": "configmap/flags:ot*"}, []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}, unmentioned}, nil},
+	{objecttest.Data{"also": "configmap/shop,configmap/web:o*", "only": "configmap/*:key", "ignore": "configmap/web:key"}, []cell{{"web", "other"}, {"shop", "key"}}, nil},
+	{objecttest.Data{"also": "configmap/flags", "ignore": "configmap/flags"}, []cell{{"web", "key"}, {"web", "other"}, {"shop", "key"}}, nil},
+	{objecttest.Data{"search": "true"}, cells[:4], configNames[:3]},
+	{objecttest.Data{"search": "true", "named": "w.*"}, cells[:4], configNames[1:3]},
+	{objecttest.Data{"search": "true", "named": "flags"}, cells[:5], configNames[:2]},
 }
 
 // filteredWorld is a cluster in which the filter of a workload changes among the edits of what its
 // containers read.
 type filteredWorld struct {
-	*story
-	now     float64
+	*stage
+	configs []string // a few of configNames
 	values  map[cell]string
 	edits   []filteredEdit
-	written map[cell]float64 // when each cell was last written, 0 if it is as it was created
 	pods    []filteredPod
 	present rule
 	// recordedBy is what counted when the record was made.
 	recordedBy rule
 	isOutdated bool // there is no record of the present pod template
-	away       bool // the controller
 	since      float64
 	changes    int  // of the filter since the record
 	hasChanged bool // the filter, at some time
 	needless   *int // counts the restarts that only a filter explains that changed twice
-	joins      bool // edits of configs, if there is more than one; see [joinEdits]
 }
 
 // rule is which filter a workload has, and which configs are ignored by their own annotation.
@@ -87,7 +80,7 @@ type rule struct {
 	hides bool
 }
 
-var configNames = []string{"flags", "shop", "web", elsewhere.config}
+var configNames = []string{"web", "shop", "flags", elsewhere.config}
 
 func (r rule) isIgnored(config string) bool { return r.ignores[slices.Index(configNames, config)] }
 
@@ -115,55 +108,29 @@ type filteredPod struct {
 	seen    map[cell]string
 }
 
-func newFilteredWorld(needless *int) *filteredWorld {
-	side := objecttest.ReadsKey("web", "other", false)
-	side.Name = "side"
-	side.Env = append(side.Env, objecttest.ReadsKey("flags", "other", false).Env...)
-	d := objecttest.Deployment(objecttest.ReadsAll("web", false))
-	d.Spec.Template.Spec.Containers[0].EnvFrom = append(d.Spec.Template.Spec.Containers[0].EnvFrom, objecttest.ReadsAll("shop", false).EnvFrom...)
-	d.Spec.Template.Spec.Containers = append(d.Spec.Template.Spec.Containers, side)
-	w := &filteredWorld{story: begin(d), values: make(map[cell]string), written: make(map[cell]float64), isOutdated: true, needless: needless}
-	for _, c := range cells {
+func newFilteredWorld(t *rapid.T, needless *int) *filteredWorld {
+	n := rapid.SampledFrom([]int{1, 2, 3, 4, 4, 4, 4, 4}).Draw(t, "configs") // the first tell a shorter story
+	app, side := []string{"app reads web", "app reads web, shop"}, []string{"side reads web:other", "side reads web:other, flags:other"}
+	w := &filteredWorld{stage: newStage(t, app[min(n/2, 1)], side[n/3]), configs: configNames[:n], values: make(map[cell]string), isOutdated: true, needless: needless}
+	for _, c := range w.cells() {
 		w.values[c] = "first"
+		w.happens(c.config+":"+c.key, w.values[c])
 	}
-	w.listed(w.configMaps()...)
+	if w.isElsewhere() {
+		w.annotateConfig(elsewhere.config)
+	}
+	w.start()
 	w.replacePods()
 	return w
 }
 
-func (w *filteredWorld) configMaps() (all []*corev1.ConfigMap) {
-	for _, name := range configNames {
-		all = append(all, w.configMap(name))
-	}
-	return all
+// cells are those that there are.
+func (w *filteredWorld) cells() []cell {
+	return slices.DeleteFunc(slices.Clone(cells), func(c cell) bool { return !slices.Contains(w.configs, c.config) })
 }
 
-func (w *filteredWorld) configMap(name string) *corev1.ConfigMap {
-	cm := objecttest.ConfigMap(name, objecttest.Data{})
-	if name == elsewhere.config {
-		cm = objecttest.ConfigMap("flags", objecttest.Data{})
-		if cm.Namespace = "others"; !w.present.hides {
-			cm.Annotations = map[string]string{annotation.ReadersAnnotation: "n?"}
-		}
-	}
-	if w.present.isIgnored(name) {
-		cm.Annotations = maps.Clone(cm.Annotations)
-		metav1.SetMetaDataAnnotation(&cm.ObjectMeta, annotation.IgnoreAnnotation, "true")
-	}
-	if w.present.marks[slices.Index(configNames, name)] {
-		metav1.SetMetaDataAnnotation(&cm.ObjectMeta, dialect.ReloaderMatch, "true")
-	}
-	for _, c := range cells {
-		if c.config != name {
-			continue
-		}
-		cm.Data[c.key] = w.values[c]
-		if at := w.written[c]; at > 0 {
-			cm.ManagedFields = append(cm.ManagedFields, objecttest.Owns("editor of "+c.key, objecttest.NoonPlus(at), "f:data/f:"+c.key))
-		}
-	}
-	return cm
-}
+// isElsewhere reports whether there is a config in another namespace.
+func (w *filteredWorld) isElsewhere() bool { return len(w.configs) == len(configNames) }
 
 func (w *filteredWorld) newPod() filteredPod { return filteredPod{w.now + 3, maps.Clone(w.values)} }
 
@@ -173,28 +140,20 @@ func (w *filteredWorld) replacePods() { w.pods = []filteredPod{w.newPod(), w.new
 func (w *filteredWorld) replaceAPod(*rapid.T) { w.pods[0] = w.newPod() }
 
 func (w *filteredWorld) release(*rapid.T) {
-	w.deployment.Spec.Template.Spec.Containers[0].Image = strconv.Itoa(int(w.now))
+	w.happens("deployment", fmt.Sprint("image=v", w.now))
 	w.isOutdated = true
-	w.showWorkload()
 	w.replacePods()
 }
 
-func (w *filteredWorld) showWorkload() {
-	reduced := w.reduced()
-	if !w.away {
-		w.catalog.ObserveWorkload(reduced)
-	}
-}
-
 func (w *filteredWorld) edit(t *rapid.T) {
-	c := rapid.SampledFrom(cells).Draw(t, "cell")
-	w.values[c], w.written[c] = strconv.Itoa(len(w.edits)), w.now
+	c := rapid.SampledFrom(w.cells()).Draw(t, "cell")
+	w.values[c] = strconv.Itoa(len(w.edits))
 	counts, isRecorded := w.present.counts(c), w.recordedBy.counts(c)
 	// Nobody knows whether an edit came before the filter that lets it count, if no controller watched.
-	isDue := counts && (!w.away || isRecorded)
-	isNotShown := c == elsewhere && w.present.hides && !w.away // whatever the record says of it
+	isDue := counts && (!w.isAway || isRecorded)
+	isNotShown := c == elsewhere && w.present.hides && !w.isAway // whatever the record says of it
 	w.edits = append(w.edits, filteredEdit{c, w.now, isDue, isRecorded && !isNotShown || w.isOutdated || w.isHiddenForNow(c)})
-	w.showConfig(c.config)
+	w.happens(c.config+":"+c.key, w.values[c])
 }
 
 // isHiddenForNow reports whether only a filter that is not recorded keeps a cell from counting.
@@ -204,25 +163,27 @@ func (w *filteredWorld) isHiddenForNow(c cell) bool {
 	return recorded.counts(c)
 }
 
-func (w *filteredWorld) showConfig(name string) {
-	if w.away {
-		return
+// annotateConfig writes what its annotations say of a config.
+func (w *filteredWorld) annotateConfig(name string) {
+	states, i := []string{"counts"}, slices.Index(configNames, name)
+	for state, is := range map[string]bool{"ignored": w.present.ignores[i], "marked": w.present.marks[i], "shared": name == elsewhere.config && !w.present.hides} {
+		if is {
+			states = append(states, state)
+		}
 	}
-	config := reducedConfigMap(w.configMap(name))
-	if w.catalog.ObserveConfig(config, objecttest.NoonPlus(w.now)); w.joins {
-		joinEdits(w.catalog, config.Ref, 1)
-	}
+	slices.Sort(states)
+	w.happens(name, strings.Join(states, ";"))
 }
 
 func (w *filteredWorld) ignoreConfig(t *rapid.T) {
-	i := rapid.IntRange(0, len(configNames)-1).Draw(t, "config")
+	i := rapid.IntRange(0, len(w.configs)-1).Draw(t, "config")
 	w.present.ignores[i] = !w.present.ignores[i]
 	w.noteUncounted()
-	w.showConfig(configNames[i])
+	w.annotateConfig(configNames[i])
 }
 
 func (w *filteredWorld) markConfig(t *rapid.T) {
-	i := rapid.IntRange(0, len(configNames)-1).Draw(t, "config")
+	i := rapid.IntRange(0, len(w.configs)-1).Draw(t, "config")
 	w.present.marks[i] = !w.present.marks[i]
 	w.changes++ // by Reloader's filters, the mark is a part of them
 	w.noteUncounted()
@@ -231,15 +192,18 @@ func (w *filteredWorld) markConfig(t *rapid.T) {
 			e.isDue, e.isPossible = false, true
 		}
 	}
-	w.showConfig(configNames[i])
+	w.annotateConfig(configNames[i])
 }
 
 // share shares the config of others, or ends that.
 func (w *filteredWorld) share(*rapid.T) {
+	if !w.isElsewhere() {
+		return
+	}
 	w.present.hides = !w.present.hides
 	w.noteUncounted()
-	w.showConfig(elsewhere.config)
-	if w.away {
+	w.annotateConfig(elsewhere.config)
+	if w.isAway {
 		w.forgetSharing()
 	}
 }
@@ -263,19 +227,22 @@ func (w *filteredWorld) noteUncounted() {
 func (w *filteredWorld) changeFilter(t *rapid.T) {
 	w.changes++
 	w.hasChanged = true
+	before := filters[w.present.filter].annotations
 	w.present.filter = rapid.IntRange(0, len(filters)-1).Draw(t, "filter")
 	w.noteUncounted()
-	delete(w.deployment.Annotations, annotation.OnlyAnnotation)
-	delete(w.deployment.Annotations, annotation.IgnoreAnnotation)
-	delete(w.deployment.Annotations, annotation.AlsoAnnotation)
-	delete(w.deployment.Annotations, dialect.ReloaderSearch)
-	delete(w.deployment.Annotations, objecttest.ConfigMapNamed)
-	maps.Copy(w.deployment.Annotations, filters[w.present.filter].annotations)
-	w.showWorkload()
+	var changes []string
+	for _, name := range []string{"only", "ignore", "also", "search", "named"} {
+		if value := filters[w.present.filter].annotations[name]; value != before[name] {
+			changes = append(changes, name+"="+value)
+		}
+	}
+	if len(changes) > 0 {
+		w.happens("deployment", strings.Join(changes, ";"))
+	}
 }
 
 func (w *filteredWorld) stop(*rapid.T) {
-	w.away = true
+	w.happens("leader", "stops")
 	w.forgetSharing()
 	w.forget(w.isOutdated, w.now)
 	for i := range w.edits { // the next process does not know that the filter came before the edit
@@ -285,22 +252,21 @@ func (w *filteredWorld) stop(*rapid.T) {
 	}
 }
 
-func (w *filteredWorld) start(*rapid.T) {
-	if w.away {
-		w.away, w.since = false, w.now
-		w.restartController(w.configMaps()...)
+func (w *filteredWorld) startAgain(*rapid.T) {
+	if w.isAway {
+		w.since = w.now
+		w.happens("leader", "starts")
 	}
 }
 
 // dropTheRecord acts like a tool that replaces the annotations.
 func (w *filteredWorld) dropTheRecord(*rapid.T) {
 	w.isOutdated = true
-	if w.away {
+	if w.isAway {
 		w.since = w.now
 	}
 	w.forget(true, w.since)
-	w.strip(annotation.ChecksumsAnnotation, annotation.BasisAnnotation)
-	w.showWorkload()
+	w.happens("deployment", "stripped")
 }
 
 // forget lets edits until a time be possible reasons to restart: without a record, nobody knows whether
@@ -327,105 +293,91 @@ func (w *filteredWorld) missed() (isDue, isPossible bool) {
 	return isDue, isPossible
 }
 
-func (w *filteredWorld) decide(t *rapid.T) {
-	if w.away {
+func (w *filteredWorld) decideAndAct(t *rapid.T) {
+	if w.isAway {
 		return
 	}
-	view, _ := w.catalog.View(objecttest.DeploymentRef("web"))
-	decision := Decide(view)
-	if decision.Outcome == AskPods {
-		decision = ByPods(view, w.reducedPods())
-	}
+	decision, _ := w.decide(w.runningPods()...)
 	isDue, isPossible := w.missed()
 	if decision.Outcome == Restart && !isPossible {
 		*w.needless++
 	}
 	switch restarts := decision.Outcome == Restart; {
 	case isDue && !restarts:
-		t.Fatalf("lost a restart: %+v", decision)
-	case restarts && !isPossible && !w.joins && !w.mayBeNeedless():
-		t.Fatalf("a needless restart: %+v", decision)
-	case decision.Outcome == Keep:
-		if w.isOutdated || w.recordedBy.filter != w.present.filter || w.recordedBy.differs(w.present) {
-			t.Fatalf("the record stays that of another filter: %+v", decision)
-		}
-		if decision.Verified {
-			w.catalog.ObserveKept(view)
-		}
-		return
+		w.fail("A restart is lost")
+	case restarts && !isPossible && !w.isJoined && !w.mayBeNeedless():
+		w.fail("A restart is needless")
+	case decision.Outcome == Keep && (w.isOutdated || w.recordedBy.filter != w.present.filter || w.recordedBy.differs(w.present)):
+		w.fail("The record stays that of another filter")
 	case restarts && rapid.Bool().Draw(t, "put off"):
 		return
 	case restarts:
-		objecttest.SetTimestamp(w.deployment, objecttest.NoonPlus(w.now).Format(time.RFC3339Nano))
 		w.replacePods()
 	}
-	w.record(t, &view, &decision)
+	if w.carryOut(decision); decision.Outcome == Keep {
+		return
+	}
+	w.recordedBy, w.isOutdated, w.changes = w.present, false, 0
+	for i := range w.edits { // they are old, or did not count
+		w.edits[i].isDue, w.edits[i].isPossible = false, false
+	}
+	if again, _ := w.decide(); again.Outcome != Keep {
+		w.fail("It does not end")
+	}
+}
+
+// fail fails with a story that says which edits matter.
+func (w *filteredWorld) fail(why string) {
+	for _, e := range w.edits {
+		if e.isDue && w.present.counts(e.cell) {
+			why += fmt.Sprintf("; the edit of %s:%s at second %v counts", e.config, e.key, e.at)
+		}
+	}
+	w.stage.fail(why+".", w.runningPods())
 }
 
 // mayBeNeedless reports whether nobody knows which edits counted: the filter changed twice since the record, or at any time, and
 // there is no record.
 func (w *filteredWorld) mayBeNeedless() bool { return w.changes > 1 || w.hasChanged && w.isOutdated }
 
-func (w *filteredWorld) record(t *rapid.T, view *catalog.View, decision *Decision) {
-	catalogtest.WriteRecordWithout(w.deployment, decision.Checksums, decision.Without, objecttest.NoonPlus(w.now))
-	w.recordedBy, w.isOutdated, w.changes = w.present, false, 0
-	for i := range w.edits { // they are old, or did not count
-		w.edits[i].isDue, w.edits[i].isPossible = false, false
-	}
-	w.catalog.ObserveWritten(w.reduced(), view.Sequence)
-	after, _ := w.catalog.View(objecttest.DeploymentRef("web"))
-	if again := Decide(after); again.Outcome != Keep {
-		t.Fatalf("not done after %s: %+v", decision.Outcome, again)
-	}
-}
-
-func (w *filteredWorld) reducedPods() []Pod {
-	var reduced []Pod
+func (w *filteredWorld) runningPods() (pods []*corev1.Pod) {
 	for _, pod := range w.pods {
-		at := objecttest.NoonPlus(pod.started)
-		reduced = append(reduced, Pod{Mounted: at, Started: []Start{{"app", at}, {"side", at}}})
+		pods = append(pods, podOf(w.deployment, pod.started, func(string) float64 { return pod.started }))
 	}
-	return reduced
+	return pods
 }
 
 // A change of a filter restarts nothing, and no restart is lost for an edit that counts.
 func TestPodsRestartForTheEditsThatCountWhileFiltersChange(t *testing.T) {
 	playHistories(t, "3000")
 	needless := 0
-	rapid.Check(t, func(t *rapid.T) { newFilteredWorld(&needless).play(t) })
+	rapid.Check(t, func(t *rapid.T) { newFilteredWorld(t, &needless).play(t) })
 	t.Logf("%d needless restarts, each where the filter changed twice or there was no record", needless)
 }
 
 func TestNoRestartIsLostWhileFiltersChangeIfEditsAreJoined(t *testing.T) {
 	playHistories(t, "3000")
 	rapid.Check(t, func(t *rapid.T) {
-		w := newFilteredWorld(new(int))
-		w.joins = true
+		w := newFilteredWorld(t, new(int))
+		w.happens("edits", "joined")
 		w.play(t)
 	})
 }
 
 func (w *filteredWorld) play(t *rapid.T) {
-	if rapid.Bool().Draw(t, "filtered") {
+	if w.now = 1; rapid.Bool().Draw(t, "filtered") {
 		w.changeFilter(t)
 	}
-	if w.deployment.ManagedFields = nil; rapid.Bool().Draw(t, "recorded") {
-		w.deployment.ManagedFields = []metav1.ManagedFieldsEntry{objecttest.Owns("kubectl", objecttest.Noon, objecttest.AnnotationField(annotation.EnabledAnnotation))}
-		w.now = 5
-		w.decide(t)
+	if w.now = 5; rapid.Bool().Draw(t, "unrecorded") {
+		w.happens("deployment", "undated")
+	} else {
+		w.decideAndAct(t)
 	}
-	actions := map[string]func(*rapid.T){
+	w.repeat(t, 2, map[string]func(*rapid.T){
 		"edit": w.edit, "change the filter": w.changeFilter, "release": w.release, "replace a pod": w.replaceAPod, "drop the record": w.dropTheRecord,
 		"ignore a config": w.ignoreConfig, "mark a config": w.markConfig, "share": w.share,
-		"stop": w.stop, "start": w.start, "decide": w.decide,
-	}
-	names := rapid.Permutation(slices.Sorted(maps.Keys(actions))).Draw(t, "actions")
-	names = append(names[:rapid.IntRange(2, len(names)).Draw(t, "kinds")], "edit", "change the filter", "decide")
-	for range rapid.IntRange(5, 40).Draw(t, "steps") {
-		w.now += 10
-		actions[rapid.SampledFrom(names).Draw(t, "action")](t)
-	}
-	w.now += 10
-	w.start(t)
-	w.decide(t)
+		"stop": w.stop, "start": w.startAgain, "decide": w.decideAndAct,
+	}, "edit", "change the filter", "decide")
+	w.startAgain(t)
+	w.decideAndAct(t)
 }

@@ -1,17 +1,17 @@
 package decide
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
-	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/catalogtest"
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
-	"kubernetes-deployment-restart-controller/catalog/record"
 )
 
 // The part of the simulation in which controllers come and go, and the rules for what they decide.
@@ -19,7 +19,7 @@ import (
 // stale reports whether a container runs with another content than the present one, and will
 // not be replaced by itself.
 func (w *world) stale() bool {
-	return w.config != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {
+	return w.config() != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {
 		return pod.started > 0 && pod.seen != w.content()
 	})
 }
@@ -27,7 +27,7 @@ func (w *world) stale() bool {
 // isNeeded reports whether a restart is right, although the controller need not know: a pod runs with another content
 // than the present one, which nobody noticed when the recorded one came back.
 func (w *world) isNeeded() bool {
-	return w.config != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {
+	return w.config() != nil && slices.ContainsFunc(w.presentPods(), func(pod simulatedPod) bool {
 		return pod.started > 0 && pod.read != w.content()
 	})
 }
@@ -49,93 +49,80 @@ func (w *world) reverted() bool {
 }
 
 func (w *world) stopController(*rapid.T) {
-	if w.remade || w.optedOut {
+	if w.remade || w.isOut {
 		return // what is made again looks like a new one to the next controller
 	}
 	w.loseMemory()
-	w.away = true
+	w.happens("leader", "stops")
 }
 
 func (w *world) startController(*rapid.T) {
-	if !w.away {
-		return
-	}
-	w.away = false
-	if w.config == nil {
-		w.restartController()
-	} else {
-		w.restartController(w.config)
+	if w.isAway {
+		w.happens("leader", "starts")
 	}
 }
 
 // takeOverBehind lets a standby take over from a controller that was killed, before its
 // watch of configs has shown the last edit, on which that one may have acted.
 func (w *world) takeOverBehind(t *rapid.T) {
-	if w.away || w.optedOut || w.config == nil || w.before == nil || !w.recordKnowsTheConfig() || w.reverted() {
+	if w.isAway || w.isOut || w.config() == nil || w.former["web"] == nil || !w.recordKnowsTheConfig() || w.reverted() {
 		return // a revert is recorded again, with what the watch has shown
 	}
 	forgetful := w.forgetful || w.restedSinceTheRecord() || w.marked
 	w.loseMemory()
 	w.forgetful = forgetful
-	w.restartController(w.before)
-	w.behind = true
+	w.happens("leader", "late")
+	w.late = true
 	w.decideAndAct(t)
-	w.behind = false
+	w.late = false
 	w.misdated = w.misdated || w.content() != w.recorded
 	w.noteContent()
-	w.showConfig()
+	w.happens("watch of configs", "shows")
 }
 
 func (w *world) decideAndAct(t *rapid.T) {
-	if w.away || w.optedOut {
+	if w.isAway || w.isOut {
 		return
 	}
 	view, _ := w.catalog.View(objecttest.DeploymentRef("web"))
-	if w.behind && len(Unconfirmed(&view)) > 0 {
+	if w.late && len(Unconfirmed(&view)) > 0 {
 		return // the content is not the present one
 	}
-	decision := Decide(view)
-	if decision.Outcome == AskConfigs {
-		digest, err := record.OriginalDigest(w.config)
-		if err != nil {
-			t.Fatal(err)
-		}
-		view.Originals = map[names.ConfigRef]names.Checksum{objecttest.ConfigMapRef("web"): digest}
-		decision = Decide(view)
-	}
-	if decision.Outcome == AskPods {
-		decision = ByPods(view, w.reducedPods())
-	}
+	decision, _ := w.decide(w.runningPods()...)
 	restarts, due := decision.Outcome == Restart, w.stale()
-	if due && !restarts && !w.behind {
-		t.Fatalf("lost a restart: %+v", decision)
+	if due && !restarts && !w.late {
+		w.fail("A restart is lost")
 	}
 	if restarts && !due && !w.isNeeded() && !w.stripped && !(w.forgetful && view.Workload.Record.Trusted) && !w.isOlderThanARevertedRestart(view) && !isMixed(view) {
-		t.Fatalf("a needless restart: %+v", decision)
+		w.fail("A restart is needless")
 	}
-	if decision.Outcome == Keep {
-		if decision.Verified {
-			w.catalog.ObserveKept(view)
-		}
+	if restarts && decision.Contradicts && !w.inTheEnd && w.putOff(t, decision) {
 		return
 	}
-	if restarts && decision.Contradicts && !w.inTheEnd && w.putOff(t, view, decision) {
+	if w.carryOut(decision); decision.Outcome == Keep {
 		return
 	}
 	if restarts {
-		w.timestamps = append(w.timestamps, objecttest.NoonPlus(w.now).Format(time.RFC3339Nano))
-		objecttest.SetTimestamp(w.deployment, w.timestamps[len(w.timestamps)-1])
+		w.timestamps = append(w.timestamps, w.timestamp)
 		w.rollOut(t)
 	}
-	catalogtest.WriteRecord(w.deployment, decision.Checksums, objecttest.NoonPlus(w.now))
 	w.recorded, w.recordedFor = w.content(), w.deployment.Spec.Template.Annotations[annotation.TimestampAnnotation]
 	w.contradicted, w.marked, w.recordedAt, w.misdated = 0, false, w.now, false
-	w.catalog.ObserveWritten(w.reduced(), view.Sequence)
-	w.stripped, w.forgetful, w.remade = false, false, w.config == nil && !w.recordKnowsTheConfig()
-	view, _ = w.catalog.View(objecttest.DeploymentRef("web"))
-	if again := Decide(view); again.Outcome != Keep {
-		t.Fatalf("not done after %s: %+v", decision.Outcome, again)
+	w.stripped, w.forgetful, w.remade = false, false, w.config() == nil && !w.recordKnowsTheConfig()
+	if again, _ := w.decide(); again.Outcome != Keep {
+		w.fail("It does not end")
 	}
+}
+
+// fail fails with a story that says what the pods have read.
+func (w *world) fail(what string) {
+	why := fmt.Sprintf("%s: web:key is %s", what, cmp.Or(w.content(), "gone"))
+	for _, pod := range slices.Compact(w.presentPods()) {
+		if pod.started > 0 {
+			why += fmt.Sprintf(", and a pod that started at second %v has read %s", pod.started, cmp.Or(pod.read, "nothing"))
+		}
+	}
+	w.stage.fail(why+".", w.runningPods())
 }
 
 // isOlderThanARevertedRestart reports whether there is a pod that the restart would have replaced.
@@ -148,14 +135,9 @@ func (w *world) isOlderThanARevertedRestart(view catalog.View) bool {
 	})
 }
 
-func (w *world) reducedPods() []Pod {
-	var reduced []Pod
+func (w *world) runningPods() (pods []*corev1.Pod) {
 	for _, pod := range w.presentPods() {
-		p := Pod{}
-		if pod.started > 0 {
-			p.Started = []Start{{"app", objecttest.NoonPlus(pod.started)}}
-		}
-		reduced = append(reduced, p)
+		pods = append(pods, podOf(w.deployment, pod.started, func(string) float64 { return cmp.Or(pod.started, -1) }))
 	}
-	return reduced
+	return pods
 }

@@ -4,13 +4,13 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
+	"kubernetes-deployment-restart-controller/catalog/annotation"
 	"kubernetes-deployment-restart-controller/catalog/catalogtest"
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
@@ -24,13 +24,14 @@ func (d *duo) decide() bool {
 	view, _ := r.catalog.View(objecttest.DeploymentRef("web"))
 	decision := Decide(view)
 	if decision.Outcome != Keep && d.isUnconfirmed(&view) {
-		d.say("cannot decide yet")
+		d.tells("decided by "+r.name, "later")
 		return false
 	}
+	by := ""
 	if decision.Outcome == AskPods {
-		decision = ByPods(view, d.podsOf(view.Workload))
+		by, decision = ", by the pods", ByPods(view, d.podsOf(view.Workload))
 	}
-	d.say(string(decision.Outcome) + ": " + decision.Reason)
+	d.tells("decided by "+r.name, d.letter(decision, meaningOf(&decision, by)))
 	if decision.Outcome == Keep {
 		if decision.Verified {
 			r.catalog.ObserveKept(view)
@@ -76,7 +77,7 @@ func (d *duo) write(how string) {
 		return
 	case isOutdated:
 		r.catalog.ObserveRead(catalogtest.MustWorkload(d.deployment))
-		d.say("conflict")
+		d.tells("record", "conflict")
 		return
 	case decision.Outcome == Restart:
 		d.timestamps = append(d.timestamps, objecttest.NoonPlus(d.now).Format(time.RFC3339Nano))
@@ -84,7 +85,7 @@ func (d *duo) write(how string) {
 	}
 	catalogtest.WriteRecord(d.deployment, decision.Checksums, objecttest.NoonPlus(pending.at))
 	d.changed()
-	d.say("written, " + how)
+	d.tells("record", map[bool]string{false: "made", true: "restart"}[decision.Outcome == Restart]+map[bool]string{true: "-answer-lost"}[how == "lost"])
 	d.blind, d.recorded = pending.blind, objecttest.Data{}
 	for name, config := range d.live {
 		d.recorded[name] = config.Data["key"]
@@ -93,7 +94,7 @@ func (d *duo) write(how string) {
 		d.rollOut(false)
 	}
 	if how == "lost" {
-		r.show(d.now, 0, len(r.workloads))
+		d.show(r, 0, len(r.workloads))
 		r.catalog.ObserveCarriedOut(objecttest.DeploymentRef("web"), objecttest.NoonPlus(pending.at), view.Sequence)
 	} else {
 		r.catalog.ObserveWritten(catalogtest.MustWorkload(d.deployment), view.Sequence)
@@ -107,7 +108,7 @@ func (d *duo) putOff(r *replica, pending *pendingWrite, marks bool) {
 		since = names.Sighting{At: objecttest.NoonPlus(d.now)}
 		r.catalog.ObserveContradicted(pending.view, since.At)
 	}
-	d.say("put off")
+	d.tells("record", "put-off")
 	if !marks {
 		return
 	}
@@ -115,7 +116,7 @@ func (d *duo) putOff(r *replica, pending *pendingWrite, marks bool) {
 		maps.Copy(d.deployment.Annotations, annotations)
 		d.changed()
 		r.catalog.ObserveMarked(catalogtest.MustWorkload(d.deployment), since.Seen > 0)
-		d.say("marked")
+		d.tells("record", "mark")
 	}
 }
 
@@ -146,10 +147,14 @@ func (d *duo) actions(t *rapid.T) map[string]func() {
 			}
 			d.setConfig("x", content)
 		},
-		"replace a pod": func() { d.pods[0] = d.newPod(d.pods[0].template); d.say("a pod is replaced") },
-		"roll on":       func() { d.rollOut(true); d.say("rolled out") },
-		"label":         func() { d.deployment.Labels = objecttest.Data{"label": strconv.Itoa(d.version)}; d.changed() },
-		"release":       func() { d.release(strconv.Itoa(d.version)); d.rollOut(rapid.Bool().Draw(t, "completely")) },
+		"replace a pod": func() { d.pods[0] = d.newPod(d.pods[0].template) },
+		"roll on":       func() { d.rollOut(true) },
+		"label": func() {
+			d.deployment.Labels = objecttest.Data{"label": strconv.Itoa(d.version)}
+			d.changed()
+			d.tells("deployment", "labeled")
+		},
+		"release": func() { d.release(strconv.Itoa(d.version)); d.rollOut(rapid.Bool().Draw(t, "completely")) },
 		"release and take back": func() {
 			image := d.deployment.Spec.Template.Spec.Containers[0].Image
 			d.release("other")
@@ -159,17 +164,17 @@ func (d *duo) actions(t *rapid.T) map[string]func() {
 			objecttest.SetTimestamp(d.deployment, rapid.SampledFrom(append([]string{""}, d.timestamps...)).Draw(t, "timestamp"))
 			d.changed()
 			d.rollOut(rapid.Bool().Draw(t, "completely"))
-			d.say("rewound to " + d.template())
+			d.tells("deployment", "timestamp="+annotation.TimestampOf(&d.deployment.Spec.Template))
 		},
 		"take over": func() {
 			if !d.blind {
 				d.leader, d.pending = 1-d.leader, nil
-				d.say("takeover")
+				d.tells("leader", d.replicas[d.leader].name)
 			}
 		},
 		"show some": func() {
 			r := d.replicas[rapid.IntRange(0, 1).Draw(t, "replica")]
-			r.show(d.now, rapid.IntRange(0, 3).Draw(t, "configs"), rapid.IntRange(0, 3).Draw(t, "workloads"))
+			d.show(r, rapid.IntRange(0, 3).Draw(t, "configs"), rapid.IntRange(0, 3).Draw(t, "workloads"))
 		},
 		"show all": func() { d.showAll() },
 		"decide":   func() { d.decide() },
@@ -180,13 +185,13 @@ func (d *duo) actions(t *rapid.T) map[string]func() {
 func (d *duo) release(image string) {
 	d.deployment.Spec.Template.Spec.Containers[0].Image = image
 	d.changed()
-	d.say("release " + image)
+	d.tells("deployment", "image="+image)
 }
 
 // showAll lets the watches of the leader catch up.
 func (d *duo) showAll() {
 	r := d.replicas[d.leader]
-	r.show(d.now, len(r.configs), len(r.workloads))
+	d.show(r, len(r.configs), len(r.workloads))
 }
 
 // settle lets the leader finish.
@@ -207,11 +212,11 @@ func (d *duo) settle() {
 func TestNoRestartIsLostWhereWatchesAreBehindAndAStandbyTakesOver(t *testing.T) {
 	playHistories(t, "4000")
 	rapid.Check(t, func(t *rapid.T) {
-		d := newDuo()
+		d := newDuo(t)
 		d.decide()
 		d.write("done")
 		for _, r := range d.replicas {
-			r.show(d.now, len(r.configs), len(r.workloads))
+			d.show(r, len(r.configs), len(r.workloads))
 		}
 		actions := d.actions(t)
 		names := rapid.Permutation(slices.Sorted(maps.Keys(actions))).Draw(t, "actions")
@@ -221,7 +226,7 @@ func TestNoRestartIsLostWhereWatchesAreBehindAndAStandbyTakesOver(t *testing.T) 
 			actions[rapid.SampledFrom(names).Draw(t, "action")]()
 		}
 		if d.settle(); d.isStale() {
-			t.Fatalf("in the end, pods run with another content: %+v after\n%s", d.pods, strings.Join(d.log, "\n"))
+			d.fail("In the end, pods run with another content")
 		}
 	})
 }

@@ -1,12 +1,15 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
@@ -21,6 +24,7 @@ import (
 // likes. The workload reads two configs, x and y, and starts without x. Decisions and
 // writes are apart, so that anything can happen in between.
 type duo struct {
+	t          rapid.TB
 	now        float64
 	contents   int
 	version    int
@@ -38,11 +42,13 @@ type duo struct {
 	// blind means that the process that made the record had not seen all of the configs. Nobody
 	// else knows which: a limit that docs/design.md describes.
 	blind bool
-	log   []string
+	told  []step
+	verdicts
 }
 
 // replica is a process with what its watches have not shown yet.
 type replica struct {
+	name      string
 	catalog   *catalog.Catalog
 	configs   []shownConfig
 	workloads []*appsv1.Deployment
@@ -69,10 +75,10 @@ type duoPod struct {
 	seen     objecttest.Data
 }
 
-func newDuo() *duo {
+func newDuo(t rapid.TB) *duo {
 	container := corev1.Container{Name: "app", EnvFrom: append(objecttest.ReadsAll("x", true).EnvFrom, objecttest.ReadsAll("y", false).EnvFrom...)}
 	d := &duo{
-		now: 10, deployment: objecttest.Deployment(container), last: objecttest.Data{}, templates: map[record.Fingerprint]string{},
+		t: t, told: []step{{0, "x:key", "0"}, {0, "y:key", "0"}, {0, "leader", "A"}}, now: 10, deployment: objecttest.Deployment(container), last: objecttest.Data{}, templates: map[record.Fingerprint]string{},
 		live: map[string]*corev1.ConfigMap{"x": objecttest.ConfigMap("x", objecttest.Data{"key": "0"}), "y": objecttest.ConfigMap("y", objecttest.Data{"key": "0"})},
 	}
 	d.changed()
@@ -81,13 +87,24 @@ func newDuo() *duo {
 		c := catalog.New()
 		listConfigs(c, names.ConfigMap, "", objecttest.ListOf(content.NewConfigMap(d.live["x"]), content.NewConfigMap(d.live["y"])), objecttest.Noon, true)
 		listWorkloads(c, names.Deployment, "", objecttest.ListOf(catalogtest.MustWorkload(d.deployment)), 0)
-		d.replicas[i] = &replica{catalog: c}
+		d.replicas[i] = &replica{name: []string{"A", "B"}[i], catalog: c}
 	}
 	d.now += 10
 	return d
 }
 
-func (d *duo) say(what string) { d.log = append(d.log, strconv.Itoa(int(d.now))+" "+what) }
+// tells lets a cell of the story say something. No story has two controllers, so none can play it.
+func (d *duo) tells(label, cell string) { d.told = append(d.told, step{d.now, label, cell}) }
+
+func (d *duo) fail(why string) {
+	steps := slices.Clone(d.told)
+	for _, pod := range slices.DeleteFunc(slices.Clone(d.pods), func(pod duoPod) bool { return pod.template != d.template() }) {
+		why += fmt.Sprintf("; the pod of second %v has read %v", pod.started, pod.seen)
+		steps = append(steps, step{pod.started, "pods", "x"})
+	}
+	story := append([]string{drawSteps(why+".", []string{"app reads x?, y"}, steps, "pods")}, d.legend()...)
+	d.t.Fatalf("like testdata/stories, of two controllers whose watches are behind:\n\n%s\n\n", strings.Join(story, "\n"))
+}
 
 // template names the present pod template.
 func (d *duo) template() string {
@@ -129,7 +146,7 @@ func (d *duo) setConfig(name, content string) {
 	for _, r := range d.replicas {
 		r.configs = append(r.configs, shownConfig{at: d.now, name: name, present: config})
 	}
-	d.say(name + " becomes " + content)
+	d.tells(name+":key", content)
 }
 
 func (d *duo) deleteConfig(name string) {
@@ -142,21 +159,28 @@ func (d *duo) deleteConfig(name string) {
 	for _, r := range d.replicas {
 		r.configs = append(r.configs, shownConfig{at: d.now, name: name})
 	}
-	d.say(name + " is deleted")
+	d.tells(name, "deleted")
 }
 
 // show lets the watches of a replica show so many events at most. A deletion has the time at which
 // it happened: that of one that is shown late is a limit that docs/design.md describes.
-func (r *replica) show(now float64, configs, workloads int) {
-	for ; configs > 0 && len(r.configs) > 0; configs-- {
+func (d *duo) show(r *replica, configs, workloads int) {
+	configs, workloads = min(configs, len(r.configs)), min(workloads, len(r.workloads))
+	if configs > 0 {
+		d.tells("watch of configs of "+r.name, fmt.Sprint("shows-", configs))
+	}
+	if workloads > 0 {
+		d.tells("watch of deployments of "+r.name, fmt.Sprint("shows-", workloads))
+	}
+	for ; configs > 0; configs-- {
 		event := r.configs[0]
 		if r.configs = r.configs[1:]; event.present != nil {
-			r.catalog.ObserveConfig(content.NewConfigMap(event.present), objecttest.NoonPlus(now))
+			r.catalog.ObserveConfig(content.NewConfigMap(event.present), objecttest.NoonPlus(d.now))
 		} else {
 			r.catalog.ForgetConfig(objecttest.ConfigMapRef(event.name), objecttest.NoonPlus(event.at))
 		}
 	}
-	for ; workloads > 0 && len(r.workloads) > 0; workloads-- {
+	for ; workloads > 0; workloads-- {
 		r.catalog.ObserveWorkload(catalogtest.MustWorkload(r.workloads[0]))
 		r.workloads = r.workloads[1:]
 	}

@@ -1,17 +1,14 @@
 package decide
 
 import (
+	"fmt"
 	"slices"
 	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
-	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
-	"kubernetes-deployment-restart-controller/catalog/content"
-	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
 
@@ -20,15 +17,11 @@ import (
 // controller can only conclude. Things happen ten seconds apart, so that clocks
 // leave no doubt.
 type world struct {
-	*story
-	now      float64
+	*stage
 	optional bool
-	away     bool // the controller
 	contents int
-	config   *corev1.ConfigMap // nil if it does not exist
-	before   *corev1.ConfigMap // the last edit; nil if there was none since the config was made
-	behind   bool              // the watch has not shown the last edit
-	last     string            // the content of the last config
+	late     bool   // the watch has not shown the last edit
+	last     string // the content of the last config
 	pods     []simulatedPod
 	// forgetful means that the controller was away since it last wrote. It may not know that
 	// the workload had no pods when the config changed, and may then cause a needless restart.
@@ -37,7 +30,6 @@ type world struct {
 	misdated  bool // the present content seems to be younger than it is
 	joined    bool // a pod started while there was no config
 	remade    bool // the config was made again, and only the catalog knows
-	optedOut  bool // so far
 	inTheEnd  bool
 	// timestamps are the timestamps of all restarts.
 	timestamps []string
@@ -50,27 +42,16 @@ type world struct {
 	marked       bool
 }
 
-// newWorldBeforeOptIn is one with a config, in which the workload has not opted in yet.
-func newWorldBeforeOptIn(optional bool) *world {
-	w := newWorld(optional)
-	w.catalog = catalog.New()
-	w.optedOut = true
-	w.contents++
-	w.config = objecttest.ConfigMap("web", objecttest.Data{"key": strconv.Itoa(w.contents)})
-	listConfigs(w.catalog, names.ConfigMap, "", objecttest.ListOf(content.NewConfigMap(w.config)), objecttest.Noon, true)
-	listWorkloads(w.catalog, names.Deployment, "", nil, 0)
-	w.startPods()
-	return w
-}
-
 // optIn opts the workload in, which is seen as it happens or in the list after a gap. What the
 // pods have missed until then is its owner's own affair.
 func (w *world) optIn(t *rapid.T) {
-	if !w.optedOut {
+	if !w.isOut {
 		return
 	}
-	w.optedOut = false
-	w.deployment.ManagedFields = []metav1.ManagedFieldsEntry{objecttest.Owns("kubectl", objecttest.NoonPlus(w.now), objecttest.AnnotationField(annotation.EnabledAnnotation))}
+	if !w.isAway {
+		w.happens("watch of deployments", "behind")
+	}
+	w.happens("deployment", "opts-in")
 	for i := range w.pods {
 		w.pods[i].read, w.pods[i].seen = w.content(), w.content()
 	}
@@ -78,17 +59,13 @@ func (w *world) optIn(t *rapid.T) {
 	if rapid.Bool().Draw(t, "edited before it is seen") {
 		w.edit(t)
 	}
-	switch {
-	case w.away:
-	case rapid.Bool().Draw(t, "in a gap"):
-		listWorkloads(w.catalog, names.Deployment, "", objecttest.ListOf(w.reduced()), w.shown)
-	default:
-		w.showWorkload()
+	if !w.isAway {
+		w.happens("watch of deployments", rapid.SampledFrom([]string{"shows", "lists"}).Draw(t, "how"))
 	}
 }
 
 // showAnother lets the watch of workloads show that it is up to date.
-func (w *world) showAnother(*rapid.T) { w.shown = w.catalog.Sequence() }
+func (w *world) showAnother(*rapid.T) { w.happens("watch of deployments", "up-to-date") }
 
 type simulatedPod struct {
 	started  float64 // 0 while it waits for its config
@@ -99,18 +76,28 @@ type simulatedPod struct {
 	caught bool
 }
 
-func newWorld(optional bool) *world {
-	w := &world{story: begin(objecttest.Deployment(objecttest.ReadsAll("web", optional))), optional: optional}
-	w.listed()
+// newWorld is one that begins with a config, without, or with one and a Deployment that is out: it has not opted in yet.
+func newWorld(t *rapid.T, optional bool, begins string) *world {
+	w := &world{stage: newStage(t, map[bool]string{false: "app reads web", true: "app reads web?"}[optional]), optional: optional}
+	if begins == "out" {
+		w.happens("deployment", "out")
+	}
+	if begins != "without" {
+		w.nextContent()
+	}
+	w.start()
 	w.startPods()
 	return w
 }
 
+// config is nil if it does not exist.
+func (w *world) config() *corev1.ConfigMap { return w.configs["web"] }
+
 func (w *world) content() string {
-	if w.config == nil {
+	if w.config() == nil {
 		return ""
 	}
-	return w.config.Data["key"]
+	return w.config().Data["key"]
 }
 
 // template names the present pod template.
@@ -129,7 +116,7 @@ func (w *world) startPods() {
 }
 
 func (w *world) newPod(template string) simulatedPod {
-	if w.config == nil {
+	if w.config() == nil {
 		w.joined = w.joined || w.contradicted == 0
 		if !w.optional {
 			return simulatedPod{template: template}
@@ -158,54 +145,50 @@ func (w *world) rollOut(t *rapid.T) {
 }
 
 func (w *world) edit(*rapid.T) {
-	if w.config == nil {
-		return
+	if w.config() != nil {
+		w.nextContent()
 	}
+}
+
+func (w *world) nextContent() {
 	w.contents++
-	w.before = w.config.DeepCopy()
-	w.config.Data["key"] = strconv.Itoa(w.contents)
+	w.setContent(strconv.Itoa(w.contents))
+}
+
+func (w *world) setContent(content string) {
+	w.happens("web:key", content)
 	w.noteContent()
-	w.config.ManagedFields = []metav1.ManagedFieldsEntry{objecttest.Owns("kubectl", objecttest.NoonPlus(w.now), "f:data/f:key")}
-	w.showConfig()
 }
 
 func (w *world) label(*rapid.T) {
-	if w.config == nil {
-		return
+	if w.config() != nil {
+		w.happens("web", "labeled")
 	}
-	w.config.Labels = objecttest.Data{"label": strconv.Itoa(int(w.now))}
-	w.showConfig()
 }
 
 func (w *world) remove(*rapid.T) {
-	if w.optedOut || w.config == nil || w.away && !w.recordKnowsTheConfig() {
+	if w.isOut || w.config() == nil || w.isAway && !w.recordKnowsTheConfig() {
 		return // what is made again looks like a new one to the next controller
 	}
-	w.last, w.config, w.joined = w.content(), nil, false
+	w.last, w.joined = w.content(), false
+	w.happens("web", "deleted")
 	w.noteContent()
 	w.remade = w.remade || !w.recordKnowsTheConfig()
-	if !w.away {
-		w.deleted("web", w.now)
-	}
 }
 
 func (w *world) create(t *rapid.T) {
-	if w.config != nil {
+	if w.config() != nil {
 		return
 	}
-	w.contents++
-	w.before = nil
-	w.config = objecttest.ConfigMap("web", objecttest.Data{"key": strconv.Itoa(w.contents)})
-	w.config.CreationTimestamp.Time = objecttest.NoonPlus(w.now)
 	// A config that is made again with the same content is no reason to restart, whatever a
 	// pod started with. If the pods' start times decide, because the record is older than the
 	// pods, it can cause a needless restart: a limit that docs/design.md describes.
 	if w.recordKnowsTheConfig() && (w.last == w.recorded || w.contradicted == 0) && !w.restedSinceTheRecord() && !w.reverted() && !w.joined && rapid.Bool().Draw(t, "same") {
-		w.config.Data["key"] = w.last
 		w.misdated = true
+		w.setContent(w.last)
+	} else {
+		w.nextContent()
 	}
-	w.noteContent()
-	w.showConfig()
 	for i, pod := range w.pods {
 		if pod.started == 0 {
 			w.pods[i] = w.newPod(pod.template)
@@ -213,30 +196,22 @@ func (w *world) create(t *rapid.T) {
 	}
 }
 
-func (w *world) showConfig() {
-	if !w.away {
-		w.catalog.ObserveConfig(content.NewConfigMap(w.config), objecttest.NoonPlus(w.now))
-	}
-}
-
 func (w *world) releaseImage(t *rapid.T) {
-	w.deployment.Spec.Template.Spec.Containers[0].Image = strconv.Itoa(int(w.now))
-	w.showWorkload()
+	w.happens("deployment", fmt.Sprint("image=v", w.now))
 	w.rollOut(t)
 }
 
 // rewind takes a restart back, like a tool that keeps the pod template as it was, or restores
 // it.
 func (w *world) rewind(t *rapid.T) {
-	if w.config == nil || w.misdated {
+	if w.config() == nil || w.misdated {
 		return // the record keeps what the pods had that this replaces: a limit, too
 	}
 	timestamp := rapid.SampledFrom(append([]string{""}, w.timestamps...)).Draw(t, "timestamp")
 	if timestamp == w.recordedFor && w.content() != w.recorded {
 		return // that replaces the pods after an edit, and they restart once more: a limit
 	}
-	objecttest.SetTimestamp(w.deployment, timestamp)
-	w.showWorkload()
+	w.happens("deployment", "timestamp="+timestamp)
 	w.rollOut(t)
 }
 
@@ -247,8 +222,7 @@ func (w *world) dropTheBasis(*rapid.T) {
 		return // only the record says that what was made again is not the same: a limit, too
 	}
 	w.stripped = true
-	w.strip(annotation.BasisAnnotation)
-	w.showWorkload()
+	w.happens("deployment", "basis-stripped")
 }
 
 // replaceAPod is done by the ReplicaSet or the revision that the pod belongs to.
@@ -259,26 +233,20 @@ func (w *world) replaceAPod(*rapid.T) {
 }
 
 func (w *world) toggleScale(*rapid.T) {
-	if w.away || w.optedOut || w.misdated {
+	if w.isAway || w.isOut || w.misdated {
 		return // the controller would not know that no pod is as old as the record
 	}
 	if !w.idle() {
-		w.deployment.Spec.Replicas = objecttest.Pointer[int32](0) // the pods still run
-	} else if w.deployment.Spec.Replicas = nil; len(w.pods) == 0 {
+		w.happens("deployment", "replicas=0") // the pods still run
+		return
+	}
+	if w.happens("deployment", "replicas=2"); len(w.pods) == 0 {
 		w.startPods()
 	}
-	w.showWorkload()
 }
 
 func (w *world) endPods(*rapid.T) {
 	if w.idle() {
 		w.pods = nil
-	}
-}
-
-func (w *world) showWorkload() {
-	reduced := w.reduced()
-	if !w.away && !w.optedOut {
-		w.catalog.ObserveWorkload(reduced)
 	}
 }

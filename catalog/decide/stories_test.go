@@ -12,30 +12,36 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 )
 
 var update = flag.Bool("update", false, "write the decisions into the stories")
 
 // Each story in testdata/stories is a drawing: a title, who reads what, a line with seconds after noon, and a row for each
 // thing that changes. What a row has below a second happens then, from top to bottom. What is in the first column was there
-// before the controller started. The Deployment web opted in at noon, unless a row says otherwise.
+// before the controller started. The Deployment web opted in at noon, unless a row says otherwise. A simulation that fails prints
+// what happened as such a story.
 //
 //	app reads web, x:a?     the container takes its environment from the ConfigMap web, and a variable from the key a of x,
 //	                        without which it starts; or mounts it, or mounts class:db
-//	web:a                   a key of a ConfigMap: its content, - if it is removed. Keys of one column are one edit. The
-//	                        API server dates it by the column, or by what follows @
+//	app sets a              the variable a to something else
+//	web:a                   a key of a ConfigMap, or of secret/web: its content, - if it is removed. Keys of one column are
+//	                        one edit. The API server dates it by the column, or by what follows @
 //	web:b binary            a key of the binaryData
-//	web                     deleted; ignored, by its annotation; marked, for Reloader's search; or counts again
+//	web                     deleted; ignored, by its annotation; marked, for Reloader's search; shared, by an annotation of
+//	                        others/web, which is in the namespace others; or counts again; labeled, which changes nothing
 //	files of a              the versions that the driver has mounted in the pod a; gone
 //	deployment              opts-in; a change of its image, replicas or timestamp (last, of the last restart); an annotation
-//	                        (only, ignore, also, search); evicts and rolls, the methods; stripped of its record, or
-//	                        basis-stripped; undone, as by kubectl rollout undo; deleting; out, it has yet to opt in; crowded,
-//	                        its annotations leave room for one checksum
+//	                        (only, ignore, also, search, named); evicts and rolls, the methods; stripped of its record, or
+//	                        basis-stripped; undone, as by kubectl rollout undo; deleting; out, it has yet to opt in; undated,
+//	                        nobody knows since when it is in; crowded, its annotations leave room for one checksum
+//	edits                   joined, all that the controller remembers of a config but the last
 //	record                  made, or made with a restart, by this controller; decided and answered, if that takes time;
 //	                        mark, that it is contradicted; put-off, the restart; verified, the pods; replaced, all pods;
 //	                        original, the record of that controller
 //	other leader            another process records, or restarts; this one only watches
-//	leader                  stops, starts, or is replaced by one that knows nothing but what it lists
+//	leader                  stops, starts, or is replaced by one that knows nothing but what it lists; late, it listed the configs
+//	                        before their last edit
 //	watch of configs        is behind from here on, and shows it all here, or lists what there is; so for deployments
 //
 // At the bottom are the pods and what is decided about them in the end:
@@ -93,7 +99,7 @@ type drawing struct {
 var words = regexp.MustCompile(`\S+`)
 
 // play returns a story with what is decided in it.
-func play(t *testing.T, drawn string) string {
+func play(t rapid.TB, drawn string) string {
 	t.Helper()
 	var d drawing
 	s := newStage(t)
@@ -126,7 +132,7 @@ func play(t *testing.T, drawn string) string {
 	return strings.Join(append(told, d.legend()...), "\n")
 }
 
-func (d *drawing) addColumns(t *testing.T, line string) {
+func (d *drawing) addColumns(t rapid.TB, line string) {
 	d.rows = append(d.rows, &row{line: line})
 	for _, at := range words.FindAllStringIndex(line, -1)[1:] {
 		second, err := strconv.ParseFloat(line[at[0]:at[1]], 64)
@@ -137,7 +143,7 @@ func (d *drawing) addColumns(t *testing.T, line string) {
 	}
 }
 
-func (d *drawing) addRow(t *testing.T, line string) {
+func (d *drawing) addRow(t rapid.TB, line string) {
 	line, _, _ = strings.Cut(line, " ->")
 	line = strings.TrimRight(line, " ")
 	r := &row{line: line, label: strings.TrimSpace(line[:min(d.at[0], len(line))]), cells: make([]string, len(d.at))}
@@ -208,11 +214,11 @@ func (d *drawing) decided(s *stage, row *row) string {
 type verdicts struct{ letters, meanings []string }
 
 // letter returns the letter of a decision: the first one of its outcome, with a number if there are several.
-func (v *verdicts) letter(outcome Outcome, meaning string) string {
+func (v *verdicts) letter(decision Decision, meaning string) string {
 	if i := slices.Index(v.meanings, meaning); i >= 0 {
 		return v.letters[i]
 	}
-	letter := map[Outcome]string{Restart: "R", RecordOnly: "r", Keep: "k"}[outcome]
+	letter := map[Outcome]string{Restart: "R", RecordOnly: "r", Keep: "k"}[decision.Outcome]
 	for i := 2; slices.Contains(v.letters, letter); i++ {
 		letter = letter[:1] + strconv.Itoa(i)
 	}

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"testing"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
@@ -29,34 +29,45 @@ import (
 // stage is where a story happens: what there is in the cluster, and a controller that watches it.
 type stage struct {
 	*story
-	t         *testing.T
+	t         rapid.TB
+	readers   []string                                 // as the lines say
+	told      []step                                   // what a simulation let happen
+	check     func(pods []*corev1.Pod, meaning string) // of each decision
 	now       float64
 	configs   map[string]*corev1.ConfigMap
+	former    map[string]*corev1.ConfigMap // before the last edit
 	mounts    map[types.UID]content.CSIMount
 	timestamp string // of the last restart
 	decided   catalog.View
 	isOut     bool // the Deployment has not opted in
+	isJoined  bool // all edits of a config but the last
 	isAway    bool // the controller
 	behind    map[string][]func()
 }
 
-func newStage(t *testing.T) *stage {
+func newStage(t rapid.TB, readers ...string) *stage {
 	d := objecttest.Deployment(corev1.Container{})
 	d.Spec.Template.Spec.Containers = nil
-	return &stage{
-		story: begin(d), t: t, configs: map[string]*corev1.ConfigMap{}, mounts: map[types.UID]content.CSIMount{}, behind: map[string][]func(){},
+	s := &stage{
+		story: begin(d), t: t, configs: map[string]*corev1.ConfigMap{}, former: map[string]*corev1.ConfigMap{},
+		mounts: map[types.UID]content.CSIMount{}, behind: map[string][]func(){},
 	}
+	for _, line := range readers {
+		s.addReader(line)
+	}
+	return s
 }
 
 // addReader adds what a container reads or mounts, as a line says.
 func (s *stage) addReader(line string) {
+	s.readers = append(s.readers, line)
 	spec, channel := &s.deployment.Spec.Template.Spec, strings.Fields(line)[1]
 	name, list, isReader := strings.Cut(line, " "+channel+" ")
 	all := &spec.Containers
 	if strings.HasPrefix(name, "init") {
 		all = &spec.InitContainers
 	}
-	if !isReader || channel != "reads" && channel != "mounts" {
+	if !isReader || !slices.Contains([]string{"reads", "mounts", "sets"}, channel) {
 		s.t.Fatalf("no container reads anything: %s", line)
 	}
 	i := slices.IndexFunc(*all, func(c corev1.Container) bool { return c.Name == name })
@@ -71,7 +82,12 @@ func (s *stage) addReader(line string) {
 func (s *stage) addSource(c *corev1.Container, channel, config string) {
 	config, isOptional := strings.CutSuffix(config, "?")
 	config, key, _ := strings.Cut(config, ":")
+	secret, isSecret := strings.CutPrefix(config, "secret/")
 	switch {
+	case channel == "sets":
+		c.Env = append(c.Env, objecttest.Literal(config, "set"))
+	case channel == "reads" && isSecret:
+		c.EnvFrom = append(c.EnvFrom, objecttest.ReadsSecret(secret).EnvFrom...)
 	case channel == "reads" && key == "":
 		c.EnvFrom = append(c.EnvFrom, objecttest.ReadsAll(config, isOptional).EnvFrom...)
 	case channel == "reads":
@@ -99,6 +115,8 @@ func (s *stage) stepOf(label string) func(cell string) {
 		return s.actElsewhere
 	case label == "leader":
 		return s.changeLeader
+	case label == "edits":
+		return func(string) { s.isJoined = true }
 	case isOf && subject == "watch":
 		return func(cell string) { s.watch(of, cell) }
 	case isOf && subject == "files":
@@ -142,7 +160,7 @@ func (s *stage) start() {
 	clear(s.behind)
 	s.catalog.SetKey(catalogtest.TestKey)
 	s.listMounts(s.now, slices.Collect(maps.Values(s.mounts))...)
-	listConfigs(s.catalog, names.ConfigMap, "", s.allConfigs(), objecttest.NoonPlus(s.now), true)
+	s.listConfigs(true)
 	var workloads []*workload.Workload
 	if !s.isOut {
 		workloads = objecttest.ListOf(s.reduced())
@@ -150,12 +168,30 @@ func (s *stage) start() {
 	listWorkloads(s.catalog, names.Deployment, "", workloads, 0)
 }
 
-func (s *stage) allConfigs() (all []*content.Config) {
-	for _, name := range slices.Sorted(maps.Keys(s.configs)) {
-		all = append(all, objecttest.ListOf(reducedConfigMap(s.configs[name]))...)
+func (s *stage) listConfigs(first bool) {
+	for _, kind := range []names.ConfigKind{names.ConfigMap, names.Secret} {
+		var all []*content.Config
+		for _, name := range slices.Sorted(maps.Keys(s.configs)) {
+			if config := s.reducedConfig(name); config.Ref.Kind == kind {
+				all = append(all, &config)
+			}
+		}
+		listConfigs(s.catalog, kind, "", all, objecttest.NoonPlus(s.now), first)
 	}
-	return all
 }
+
+// reducedConfig reduces a config as the watch does.
+func (s *stage) reducedConfig(name string) content.Config {
+	cm := s.configs[name]
+	if isSecret(name) {
+		secret := objecttest.Secret(cm.Name, cm.Data)
+		secret.ObjectMeta = cm.ObjectMeta
+		return content.NewSecret(secret)
+	}
+	return reducedConfigMap(cm)
+}
+
+func isSecret(name string) bool { return strings.HasPrefix(name, "secret/") }
 
 func (s *stage) changeLeader(cell string) {
 	switch cell {
@@ -163,6 +199,15 @@ func (s *stage) changeLeader(cell string) {
 		s.isAway = true
 	case "starts", "replaced":
 		s.start()
+	case "late":
+		present := s.configs
+		s.configs = s.former
+		s.start()
+		s.configs = present
+		s.watch("configs", "behind")
+		for _, name := range slices.Sorted(maps.Keys(present)) {
+			s.showConfig(name)
+		}
 	default:
 		s.t.Fatalf("the leader %s", cell)
 	}
@@ -179,7 +224,7 @@ func (s *stage) watch(of, cell string) {
 			show()
 		}
 	case cell == "lists" && of == "configs":
-		listConfigs(s.catalog, names.ConfigMap, "", s.allConfigs(), objecttest.NoonPlus(s.now), false)
+		s.listConfigs(false)
 	case cell == "lists" && of == "files":
 		s.listMounts(s.now, slices.Collect(maps.Values(s.mounts))...)
 	case cell == "lists" && of == "deployments":
@@ -195,21 +240,35 @@ func (s *stage) watch(of, cell string) {
 // writeConfig is one write of a ConfigMap. Each key has its own field manager.
 func (s *stage) writeConfig(name string, cells map[string]string) {
 	if cells[""] == "deleted" {
+		ref := s.reducedConfig(name).Ref
 		delete(s.configs, name)
-		s.show("configs", func() { s.deleted(name, s.now) })
+		s.show("configs", func() { s.catalog.ForgetConfig(ref, objecttest.NoonPlus(s.now)) })
 		return
 	}
 	cm := s.configs[name].DeepCopy()
 	isNew := cm == nil
+	if cells[""] == "" {
+		s.former[name] = s.configs[name]
+	}
 	if isNew {
+		delete(s.former, name)
 		cm = objecttest.ConfigMap(name, objecttest.Data{})
+		if namespace, rest, isElsewhere := strings.Cut(name, "/"); isElsewhere {
+			cm.Name = rest
+			if !isSecret(name) {
+				cm.Namespace = namespace
+			}
+		}
 		cm.CreationTimestamp.Time = objecttest.NoonPlus(s.now).Truncate(time.Second)
 	}
 	for label, cell := range cells {
 		key, isBinary := strings.CutSuffix(label, " binary")
 		value, at := s.dated(cell)
 		if key == "" {
-			cm.Annotations = map[string]objecttest.Data{"ignored": {annotation.IgnoreAnnotation: "true"}, "marked": {dialect.ReloaderMatch: "true"}}[value]
+			cm.Annotations = objecttest.Data{}
+			for state := range strings.SplitSeq(value, ";") {
+				maps.Copy(cm.Annotations, states[state])
+			}
 			continue
 		}
 		setKey(cm, key, value, isBinary)
@@ -220,7 +279,21 @@ func (s *stage) writeConfig(name string, cells map[string]string) {
 		}
 	}
 	s.configs[name] = cm
-	s.show("configs", func() { s.catalog.ObserveConfig(reducedConfigMap(cm), objecttest.NoonPlus(s.now)) })
+	s.showConfig(name)
+}
+
+// states are annotations of a ConfigMap.
+var states = map[string]objecttest.Data{
+	"ignored": {annotation.IgnoreAnnotation: "true"}, "marked": {dialect.ReloaderMatch: "true"}, "shared": {annotation.ReadersAnnotation: "n?"},
+}
+
+func (s *stage) showConfig(name string) {
+	config := s.reducedConfig(name)
+	s.show("configs", func() {
+		if s.catalog.ObserveConfig(config, objecttest.NoonPlus(s.now)); s.isJoined {
+			joinEdits(s.catalog, config.Ref, 1)
+		}
+	})
 }
 
 func setKey(cm *corev1.ConfigMap, key, value string, isBinary bool) {
@@ -255,13 +328,22 @@ func (s *stage) mount(pod types.UID, cell string) {
 }
 
 func (s *stage) showDeployment() {
-	w := s.reduced()
-	s.show("deployments", func() { s.catalog.ObserveWorkload(w) })
+	if w := s.reduced(); !s.isOut {
+		s.show("deployments", func() { s.catalog.ObserveWorkload(w) })
+	}
 }
 
+// writeDeployment is one write of the Deployment.
 func (s *stage) writeDeployment(cell string) {
-	change, at := s.dated(cell)
-	name, value, _ := strings.Cut(change, "=")
+	changes, at := s.dated(cell)
+	for change := range strings.SplitSeq(changes, ";") {
+		name, value, _ := strings.Cut(change, "=")
+		s.changeDeployment(name, value, at)
+	}
+	s.showDeployment()
+}
+
+func (s *stage) changeDeployment(name, value string, at time.Time) {
 	d := s.deployment
 	switch name {
 	case "opts-in":
@@ -269,7 +351,8 @@ func (s *stage) writeDeployment(cell string) {
 		d.ManagedFields[0] = objecttest.Owns("kubectl", at, objecttest.AnnotationField(annotation.EnabledAnnotation))
 	case "out":
 		s.isOut = true
-		return
+	case "undated":
+		d.ManagedFields = nil
 	case "image":
 		d.Spec.Template.Spec.Containers[0].Image = value
 	case "replicas":
@@ -284,13 +367,15 @@ func (s *stage) writeDeployment(cell string) {
 	default:
 		s.annotate(name, value)
 	}
-	s.showDeployment()
 }
 
 // annotate changes the annotations of the Deployment.
 func (s *stage) annotate(change, value string) {
 	d := s.deployment
-	names := map[string]string{"only": annotation.OnlyAnnotation, "ignore": annotation.IgnoreAnnotation, "also": annotation.AlsoAnnotation, "search": dialect.ReloaderSearch}
+	names := map[string]string{
+		"only": annotation.OnlyAnnotation, "ignore": annotation.IgnoreAnnotation, "also": annotation.AlsoAnnotation,
+		"search": dialect.ReloaderSearch, "named": objecttest.ConfigMapNamed,
+	}
 	switch {
 	case change == "undone":
 		s.strip(annotation.ChecksumsAnnotation, annotation.BasisAnnotation)
@@ -328,20 +413,21 @@ func (s *stage) record(cell string) {
 		}
 		s.restart(s.now)
 		s.timestamp = annotation.TimestampOf(&s.deployment.Spec.Template)
-	case "mark":
-		since := Decide(view).Contradicted.At
+	case "mark", "put-off":
+		since := s.outcome().Contradicted.At // of no pods, which it does not depend on
 		if since.IsZero() {
 			since = objecttest.NoonPlus(s.now)
+			s.catalog.ObserveContradicted(view, since)
 		}
-		s.marked(s.t, since.Sub(objecttest.Noon).Seconds())
+		if cell == "mark" {
+			s.marked(s.t, since.Sub(objecttest.Noon).Seconds())
+		}
 	case "decided":
 		s.decided = view
 	case "answered": // with what was decided then
 		decision := Decide(s.decided)
 		catalogtest.WriteRecordWithout(s.deployment, decision.Checksums, decision.Without, objecttest.NoonPlus(s.now))
 		s.catalog.ObserveWritten(s.reduced(), s.decided.Sequence)
-	case "put-off":
-		s.catalog.ObserveContradicted(view, objecttest.NoonPlus(s.now))
 	case "verified":
 		s.catalog.ObserveKept(view)
 	case "replaced":
@@ -427,8 +513,8 @@ func podOf(d *appsv1.Deployment, created float64, start func(container string) f
 	return pod
 }
 
-// decide decides as the controller does, and says what that means.
-func (s *stage) decide(pods ...*corev1.Pod) (Outcome, string) {
+// decide decides as the controller does.
+func (s *stage) decide(pods ...*corev1.Pod) (Decision, string) {
 	view, found := s.catalog.View(objecttest.DeploymentRef("web"))
 	if !found {
 		s.t.Fatal("the workload is not in the catalog")
@@ -457,6 +543,15 @@ func (s *stage) decide(pods ...*corev1.Pod) (Outcome, string) {
 		}
 		decision = ByPods(view, reduced)
 	}
+	meaning := meaningOf(&decision, by)
+	if s.check != nil {
+		s.check(pods, meaning)
+	}
+	return decision, meaning
+}
+
+// meaningOf says what is decided, and by what.
+func meaningOf(decision *Decision, by string) string {
 	meaning := fmt.Sprintf("%s%s: %s", decision.Outcome, by, decision.Reason)
 	for _, cause := range decision.Causes {
 		meaning += "; " + strings.TrimSuffix(cause.Config.NameWithin()+": "+strings.Join(cause.Keys, ", "), ": ")
@@ -470,5 +565,5 @@ func (s *stage) decide(pods ...*corev1.Pod) (Outcome, string) {
 			meaning += fmt.Sprint(" since ", at.Sub(objecttest.Noon).Seconds())
 		}
 	}
-	return decision.Outcome, meaning
+	return meaning
 }
