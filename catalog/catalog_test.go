@@ -88,10 +88,10 @@ func (m *model) edits(previous, present content.Config, at time.Time) []annotati
 	for _, edit := range previous.Edits {
 		last[edit.Key] = edit
 	}
-	for _, key := range previous.Keys {
+	for key := range previous.Keys.All() {
 		before[key.Name] = key
 	}
-	for _, key := range present.Keys {
+	for key := range present.Keys.All() {
 		after[key.Name] = key
 	}
 	for _, keys := range []map[string]names.Key{before, after} {
@@ -179,11 +179,13 @@ var (
 
 func drawConfig(t *rapid.T, ref names.ConfigRef) content.Config {
 	config := content.Config{Ref: ref, Created: uint32(objecttest.NoonPlus(float64(rapid.IntRange(0, 9).Draw(t, "created"))).Unix())}
+	var keys []names.Key
 	for _, name := range []string{"k1", "k2", "k3"} {
 		if version := rapid.IntRange(0, 2).Draw(t, name); version > 0 {
-			config.Keys = append(config.Keys, names.Key{Name: name, Checksum: names.Checksum(version), Binary: name == "k3"})
+			keys = append(keys, names.Key{Name: name, Checksum: names.Checksum(version), Binary: name == "k3"})
 		}
 	}
+	config.Keys = names.NewKeys(keys)
 	return config
 }
 
@@ -603,7 +605,7 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	view, _ := c.View(objecttest.DeploymentRef("web"))
 	referencing := c.WorkloadsReferencing(objecttest.ConfigMapRef("web"))
 	config := *view.Configs[objecttest.ConfigMapRef("web")]
-	config.Edits, config.Keys = slices.Clone(config.Edits), slices.Clone(config.Keys)
+	config.Edits, config.Keys = slices.Clone(config.Edits), names.NewKeys(slices.Collect(config.Keys.All()))
 	want := View{Workload: objecttest.Pointer(*view.Workload), Configs: map[names.ConfigRef]*content.Config{config.Ref: &config}, Sequence: view.Sequence, Complete: view.Complete}
 	want.Past = map[names.ConfigRef][]content.Past{config.Ref: slices.Clone(view.Past[config.Ref])}
 

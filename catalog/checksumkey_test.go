@@ -84,7 +84,7 @@ func TestAKindOfConfigIsKnownBecauseItHasARow(t *testing.T) {
 	if _, err := checksums.Annotations(record.Basis{}); err == nil {
 		t.Error("its checksum is recorded without a key")
 	}
-	config := content.Config{Ref: ref, Keys: []names.Key{{Name: "a", Checksum: 1}}}
+	config := content.Config{Ref: ref, Keys: names.NewKeys([]names.Key{{Name: "a", Checksum: 1}})}
 	if config.Checksum([]template.Selection{{}}, catalogtest.TestKey) == config.Checksum([]template.Selection{{}}, content.NewChecksumKey([content.ChecksumKeySize]byte{1})) {
 		t.Error("its checksum does not depend on the key")
 	}

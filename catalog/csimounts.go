@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"slices"
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
@@ -132,8 +131,8 @@ func (s *store) keepClass(class *mountedClass, m *content.CSIMountState, changed
 		known = &content.Config{Ref: m.Class}
 		s.keepConfig(known)
 	}
-	keys := []names.Key{{Name: mountedKey, Checksum: m.Content}}
-	if changed.IsZero() || changed.Before(class.changed) || slices.Equal(keys, known.Keys) {
+	keys := names.NewKeys([]names.Key{{Name: mountedKey, Checksum: m.Content}})
+	if changed.IsZero() || changed.Before(class.changed) || keys.Equal(known.Keys) {
 		return
 	}
 	class.changed = changed

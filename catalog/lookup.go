@@ -235,7 +235,7 @@ func (l *Lookup) ContentID(config names.ConfigRef, keys []string) string {
 	l.mu.RLock()
 	present, key := l.present(config), l.key
 	l.mu.RUnlock()
-	if present == nil || config.Kind.IsSecret() && key.IsZero() || config.Kind.IsPerPod() && len(present.Keys) == 0 {
+	if present == nil || config.Kind.IsSecret() && key.IsZero() || config.Kind.IsPerPod() && present.Keys.Len() == 0 {
 		return ""
 	}
 	return l.wholes.Checksum(present, content.SelectionOf(keys), key).String()

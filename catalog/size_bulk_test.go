@@ -46,7 +46,7 @@ func TestTheCatalogTakesLittleMemoryForEachConfigAndWorkload(t *testing.T) {
 		return c
 	})
 	t.Logf("%d bytes a config, %d a workload", forConfigs/configs, forWorkloads/workloads)
-	if forConfigs > 320*configs || forWorkloads > 2010*workloads {
-		t.Errorf("%d bytes a config and %d a workload, want 320 and 2010 at most", forConfigs/configs, forWorkloads/workloads)
+	if forConfigs > 230*configs || forWorkloads > 2010*workloads {
+		t.Errorf("%d bytes a config and %d a workload, want 230 and 2010 at most", forConfigs/configs, forWorkloads/workloads)
 	}
 }

@@ -13,7 +13,7 @@ import (
 func TestAConfigLacksWhatAWorkloadRequires(t *testing.T) {
 	ref, gone := names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}, names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "gone"}
 	c := New()
-	c.ObserveConfig(content.Config{Ref: ref, Keys: []names.Key{{Name: "there", Checksum: 1}}}, time.Time{})
+	c.ObserveConfig(content.Config{Ref: ref, Keys: names.NewKeys([]names.Key{{Name: "there", Checksum: 1}})}, time.Time{})
 	for name, test := range map[string]struct {
 		reference template.Reference
 		want      bool

@@ -49,9 +49,9 @@ func newFleet(tb testing.TB) *Controller {
 		for i := range workloads {
 			w := workload.Workload{Object: workload.Object{Ref: names.WorkloadRef{Kind: names.Deployment, Namespace: namespace, Name: fmt.Sprintf("workload-%d", i)}, ResourceVersion: "1"}, Record: record.Record{Room: 1 << 18, Trusted: true, Checksums: record.Checksums{}, Written: time.Unix(1, 0)}}
 			for k := range configs {
-				config := content.Config{Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: fmt.Sprintf("config-%d-%d", i, k)}}
-				for _, key := range []string{"a", "b", "c"} {
-					config.Keys = append(config.Keys, names.Key{Name: key, Checksum: 1})
+				config := content.Config{
+					Ref:  names.ConfigRef{Kind: names.ConfigMap, Namespace: namespace, Name: fmt.Sprintf("config-%d-%d", i, k)},
+					Keys: names.NewKeys([]names.Key{{Name: "a", Checksum: 1}, {Name: "b", Checksum: 1}, {Name: "c", Checksum: 1}}),
 				}
 				allConfigs = append(allConfigs, &config)
 				w.References = append(w.References, template.Reference{Config: config.Ref, Container: "app"})

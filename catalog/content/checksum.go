@@ -26,15 +26,15 @@ func KeyChecksum[V string | []byte](name string, value V) names.Checksum {
 // SetChecksum returns the checksum of a set of keys, which must be sorted by
 // name. It uses the checksums of the keys, because the catalog does not keep
 // their values.
-func SetChecksum(keys []names.Key) names.Checksum {
+func SetChecksum(keys names.Keys) names.Checksum {
 	var buffer [512]byte // large enough for most sets; it stays on the stack
 	return names.Checksum(xxhash.Sum64(appendKeys(buffer[:0], keys)))
 }
 
 // appendKeys appends the encoding of a set of keys.
-func appendKeys(encoded []byte, keys []names.Key) []byte {
-	encoded = binary.LittleEndian.AppendUint64(encoded, uint64(len(keys)))
-	for _, key := range keys {
+func appendKeys(encoded []byte, keys names.Keys) []byte {
+	encoded = binary.LittleEndian.AppendUint64(encoded, uint64(keys.Len()))
+	for key := range keys.All() {
 		encoded = appendString(encoded, key.Name)
 		encoded = binary.LittleEndian.AppendUint64(encoded, uint64(key.Checksum))
 	}

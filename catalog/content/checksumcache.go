@@ -20,7 +20,7 @@ type WholeChecksums struct {
 // wholeChecksum belongs to the content whose first key is in that place in memory: contents are never modified, and a config
 // that counts under another name has the same.
 type wholeChecksum struct {
-	first    weak.Pointer[names.Key]
+	first    weak.Pointer[names.Checksum]
 	keyID    string // of the key of checksums
 	checksum names.Checksum
 }
@@ -33,11 +33,11 @@ const (
 
 // Checksum is [Config.Checksum].
 func (w *WholeChecksums) Checksum(config *Config, selections []template.Selection, key ChecksumKey) names.Checksum {
-	isWhole := func(s template.Selection) bool { return s.Names == nil && (!s.DataOnly || !config.hasBinary()) }
-	if len(config.Keys) <= fewKeys || !slices.ContainsFunc(selections, isWhole) {
+	isWhole := func(s template.Selection) bool { return s.Names == nil && (!s.DataOnly || !config.Keys.HasBinary()) }
+	if config.Keys.Len() <= fewKeys || !slices.ContainsFunc(selections, isWhole) {
 		return config.Checksum(selections, key)
 	}
-	whole := wholeChecksum{first: weak.Make(&config.Keys[0])}
+	whole := wholeChecksum{first: config.Keys.Place()}
 	if config.Ref.Kind.IsSecret() {
 		whole.keyID = key.ID()
 	}
@@ -56,9 +56,4 @@ func (w *WholeChecksums) Checksum(config *Config, selections []template.Selectio
 	}
 	w.of[ref] = whole
 	return whole.checksum
-}
-
-// hasBinary reports whether the config has keys that environment variables cannot use.
-func (c *Config) hasBinary() bool {
-	return slices.ContainsFunc(c.Keys, func(key names.Key) bool { return key.Binary })
 }

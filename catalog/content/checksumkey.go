@@ -54,7 +54,7 @@ func (k ChecksumKey) MarshalText() ([]byte, error) { return []byte(k.id), nil }
 // be sorted. The encoding includes the Secret's name so that nobody can put guesses
 // into a Secret of their own and compare the checksums that the controller records
 // for both.
-func (k ChecksumKey) checksum(secret names.ConfigRef, keys []names.Key) names.Checksum {
+func (k ChecksumKey) checksum(secret names.ConfigRef, keys names.Keys) names.Checksum {
 	if k.IsZero() {
 		return 0 // never recorded, see [record.Checksums.Annotations]
 	}

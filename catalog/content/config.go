@@ -3,7 +3,6 @@ package content
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"unique"
 
 	corev1 "k8s.io/api/core/v1"
@@ -19,7 +18,7 @@ import (
 // [CSIMount] for each pod instead.
 type Config struct {
 	Ref  names.ConfigRef
-	Keys []names.Key // sorted by name
+	Keys names.Keys
 	// Created is when the config was created, by the API server's clock, in seconds of Unix
 	// time; 0 if that is not known.
 	Created uint32
@@ -67,22 +66,10 @@ func NewSecret(secret *corev1.Secret) Config {
 	return newConfig(names.Secret, &secret.ObjectMeta, keys)
 }
 
-// usualKeys is the number of keys that configs seldom exceed.
-const usualKeys = 256
-
-func newConfig(kind names.ConfigKind, meta *metav1.ObjectMeta, keys []names.Key) Config {
-	slices.SortFunc(keys, func(a, b names.Key) int { return strings.Compare(a.Name, b.Name) })
-	// Many configs have keys of the same names, which can share one copy. A config with
-	// very many keys is unlikely to share their names with others, and looking them up
-	// would take longer than everything else.
-	if len(keys) <= usualKeys {
-		for i := range keys {
-			keys[i].Name = unique.Make(keys[i].Name).Value()
-		}
-	}
-	edits := annotation.RecordedEdits(meta)
+func newConfig(kind names.ConfigKind, meta *metav1.ObjectMeta, all []names.Key) Config {
+	keys, edits := names.NewKeys(all), annotation.RecordedEdits(meta)
 	byName := newKeyFinder(keys)
-	for i := range edits { // one copy of each name, here too
+	for i := range edits { // one copy of each name
 		if key, found := byName.find(edits[i].Key); found {
 			edits[i].Key = key.Name
 		}
@@ -105,7 +92,7 @@ func (c *Config) Checksum(selections []template.Selection, key ChecksumKey) name
 }
 
 // ChecksumOf returns the checksum to record of the given keys of the config.
-func (c *Config) ChecksumOf(seen []names.Key, key ChecksumKey) names.Checksum {
+func (c *Config) ChecksumOf(seen names.Keys, key ChecksumKey) names.Checksum {
 	if c.Ref.Kind.IsSecret() {
 		return key.checksum(c.Ref.Source(), seen)
 	}
@@ -113,36 +100,28 @@ func (c *Config) ChecksumOf(seen []names.Key, key ChecksumKey) names.Checksum {
 }
 
 // Seen returns the keys that the selections show.
-func (c *Config) Seen(selections []template.Selection) []names.Key {
+func (c *Config) Seen(selections []template.Selection) names.Keys {
 	if slices.ContainsFunc(selections, template.Selection.Everything) {
 		return c.Keys
 	}
-	var seen []names.Key
-	for _, key := range c.Keys {
-		if slices.ContainsFunc(selections, func(s template.Selection) bool { return s.Selects(key) }) {
-			seen = append(seen, key)
-		}
-	}
-	return seen
+	return c.Keys.Where(func(key names.Key) bool {
+		return slices.ContainsFunc(selections, func(s template.Selection) bool { return s.Selects(key) })
+	})
 }
 
 // SelectedKeys returns the names of the keys that any of the references selects, which are references of a
 // workload to this config in their order. The names are sorted, and each once, however many references there are.
 func (c *Config) SelectedKeys(references []template.Reference) []string {
-	var names []string
-	for _, key := range c.Seen(Selections(references)) {
-		names = append(names, key.Name)
-	}
-	return names
+	return c.Seen(Selections(references)).Names()
 }
 
 // Shows reports whether the config has a key that the selection selects.
 func (c *Config) Shows(selection template.Selection) bool {
-	names, isList := selection.Listed()
+	listed, isList := selection.Listed()
 	if !isList {
-		return slices.ContainsFunc(c.Keys, selection.Selects)
+		listed = c.Keys.Names()
 	}
-	return slices.ContainsFunc(names, func(name string) bool {
+	return slices.ContainsFunc(listed, func(name string) bool {
 		key, found := FindKey(c.Keys, name)
 		return found && selection.Selects(key)
 	})
@@ -150,22 +129,25 @@ func (c *Config) Shows(selection template.Selection) bool {
 
 // ChangedKeys returns the names of the keys in which two contents differ:
 // changed, added or removed.
-func ChangedKeys(before, after []names.Key) []string {
-	var names []string
-	for len(before) > 0 || len(after) > 0 {
+func ChangedKeys(before, after names.Keys) []string {
+	var changed []string
+	was, is := before.Names(), after.Names()
+	for i, j := 0, 0; i < len(was) || j < len(is); {
 		switch {
-		case len(after) == 0 || len(before) > 0 && before[0].Name < after[0].Name:
-			names, before = append(names, before[0].Name), before[1:]
-		case len(before) == 0 || after[0].Name < before[0].Name:
-			names, after = append(names, after[0].Name), after[1:]
+		case j == len(is) || i < len(was) && was[i] < is[j]:
+			changed = append(changed, was[i])
+			i++
+		case i == len(was) || is[j] < was[i]:
+			changed = append(changed, is[j])
+			j++
 		default:
-			if before[0] != after[0] {
-				names = append(names, after[0].Name)
+			if before.At(i) != after.At(j) {
+				changed = append(changed, is[j])
 			}
-			before, after = before[1:], after[1:]
+			i, j = i+1, j+1
 		}
 	}
-	return names
+	return changed
 }
 
 // Hold returns why the config holds restarts, empty if it does not, and since when.
@@ -178,11 +160,10 @@ func (c *Config) Hold() (text string, set policy.HoldTime) {
 
 // Binary returns the config as if it had only its binaryData.
 func (c *Config) Binary() *Config {
-	isText := func(key names.Key) bool { return !key.Binary }
 	rest := *c
-	rest.Keys = slices.DeleteFunc(slices.Clone(c.Keys), isText)
+	rest.Keys = c.Keys.Where(func(key names.Key) bool { return key.Binary })
 	rest.Edits = slices.DeleteFunc(slices.Clone(c.Edits), func(edit annotation.Edit) bool {
-		mayBe := edit.IsJoined() && len(rest.Keys) > 0
+		mayBe := edit.IsJoined() && rest.Keys.Len() > 0
 		return !mayBe && !HasKey(rest.Keys, edit.Key)
 	})
 	return &rest
@@ -213,9 +194,9 @@ func Selections(references []template.Reference) []template.Selection {
 }
 
 // SeenBy returns the keys that any of the selections sees of a config, none if there is no config.
-func (c *Config) SeenBy(selections []template.Selection) []names.Key {
+func (c *Config) SeenBy(selections []template.Selection) names.Keys {
 	if c == nil {
-		return nil
+		return names.Keys{}
 	}
 	return c.Seen(selections)
 }

@@ -14,7 +14,7 @@ import (
 )
 
 func TestASelectionSeesItsKeys(t *testing.T) {
-	config := content.Config{Keys: []names.Key{{Name: "a"}, {Name: "b"}, {Name: "bin", Binary: true}, {Name: "c"}}}
+	config := content.Config{Keys: names.NewKeys([]names.Key{{Name: "a"}, {Name: "b"}, {Name: "bin", Binary: true}, {Name: "c"}})}
 	for name, test := range map[string]struct {
 		selections []template.Selection
 		want       string
@@ -32,11 +32,7 @@ func TestASelectionSeesItsKeys(t *testing.T) {
 		"a key, then everything":            {[]template.Selection{{Names: []string{"a"}}, {}}, "a b bin c"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			var names []string
-			for _, key := range config.Seen(test.selections) {
-				names = append(names, key.Name)
-			}
-			if got := strings.Join(names, " "); got != test.want {
+			if got := strings.Join(config.Seen(test.selections).Names(), " "); got != test.want {
 				t.Errorf("sees %q, want %q", got, test.want)
 			}
 			if got, want := config.Checksum(test.selections, catalogtest.TestKey), content.SetChecksum(config.Seen(test.selections)); got != want {

@@ -35,18 +35,18 @@ func TestAConfigKeepsOneChecksumPerKey(t *testing.T) {
 		{
 			Ref:     names.ConfigRef{Kind: names.ConfigMap, Namespace: "ns", Name: "web"},
 			Created: uint32(objecttest.Noon.Unix()),
-			Keys: []names.Key{
+			Keys: names.NewKeys([]names.Key{
 				{Name: "a", Checksum: KeyChecksum("a", "1")},
 				{Name: "b", Checksum: KeyChecksum("b", "2")},
 				{Name: "bin", Checksum: KeyChecksum("bin", "\xff"), Binary: true},
-			},
+			}),
 			Edits:   []annotation.Edit{{Key: "b", At: objecttest.NoonPlus(60), Writer: "kubectl"}},
 			Version: 7,
 		},
 		{
 			Ref:     names.ConfigRef{Kind: names.Secret, Namespace: "ns", Name: "tls"},
 			Created: uint32(objecttest.Noon.Unix()),
-			Keys:    []names.Key{{Name: "a", Checksum: KeyChecksum("a", "1")}, {Name: "b", Checksum: KeyChecksum("b", "2")}},
+			Keys:    names.NewKeys([]names.Key{{Name: "a", Checksum: KeyChecksum("a", "1")}, {Name: "b", Checksum: KeyChecksum("b", "2")}}),
 		},
 	}
 	if diff := cmp.Diff(want, []Config{NewConfigMap(cm), NewSecret(secret)}, cmp.AllowUnexported(annotation.Edit{})); diff != "" {

@@ -72,7 +72,7 @@ func (c *Config) namesOfData() map[string]bool {
 }
 
 // FoldRecorded is FoldEdits of what the managedFields of a config show, which is not sorted by time.
-func FoldRecorded(edits []annotation.Edit, keys []names.Key) []annotation.Edit {
+func FoldRecorded(edits []annotation.Edit, keys names.Keys) []annotation.Edit {
 	if len(edits) <= MaxEdits {
 		return edits
 	}
@@ -82,7 +82,7 @@ func FoldRecorded(edits []annotation.Edit, keys []names.Key) []annotation.Edit {
 
 // FoldEdits joins the oldest edits into one edit, which comes first, if there are more than a limit in all, or more of lost
 // keys than a limit. It leaves the list as it is.
-func FoldEdits(edits []annotation.Edit, keys []names.Key, limit, lostLimit int) []annotation.Edit {
+func FoldEdits(edits []annotation.Edit, keys names.Keys, limit, lostLimit int) []annotation.Edit {
 	there := newKeyFinder(keys)
 	isLost := func(edit annotation.Edit) bool {
 		_, found := there.find(edit.Key)
@@ -157,13 +157,13 @@ func (c *Config) LastEdit(is func(annotation.Edit) bool) (last time.Time) {
 }
 
 // HasKey reports whether a key is among those.
-func HasKey(keys []names.Key, name string) bool {
+func HasKey(keys names.Keys, name string) bool {
 	_, found := FindKey(keys, name)
 	return found
 }
 
 // inData reports whether the data has a key of that name.
-func inData(keys []names.Key, name string) bool {
+func inData(keys names.Keys, name string) bool {
 	key, found := FindKey(keys, name)
 	return found && !key.Binary
 }

@@ -16,8 +16,20 @@ type finder[T any] struct {
 	next int // after the item that was found last
 }
 
-func newKeyFinder(keys []names.Key) *finder[names.Key] {
-	return &finder[names.Key]{list: keys, name: func(k *names.Key) string { return k.Name }}
+// keyFinder finds keys in the same way.
+type keyFinder struct {
+	keys  names.Keys
+	names *finder[string]
+}
+
+func newKeyFinder(keys names.Keys) keyFinder { return keyFinder{keys, newNameFinder(keys.Names())} }
+
+// find is [finder.find].
+func (f keyFinder) find(name string) (key names.Key, found bool) {
+	if _, found = f.names.find(name); found {
+		key = f.keys.At(f.names.next - 1)
+	}
+	return key, found
 }
 
 func newEditFinder(edits []annotation.Edit) *finder[annotation.Edit] {
@@ -51,11 +63,11 @@ func (f *finder[T]) find(name string) (item T, found bool) {
 	return within[i], true
 }
 
-// FindKey finds a key in a sorted list.
-func FindKey(keys []names.Key, name string) (names.Key, bool) {
-	i, found := slices.BinarySearchFunc(keys, name, func(key names.Key, name string) int { return strings.Compare(key.Name, name) })
+// FindKey finds a key by its name.
+func FindKey(keys names.Keys, name string) (names.Key, bool) {
+	i, found := slices.BinarySearch(keys.Names(), name)
 	if !found {
 		return names.Key{}, false
 	}
-	return keys[i], true
+	return keys.At(i), true
 }

@@ -192,7 +192,7 @@ func TestDecidingModifiesNothing(t *testing.T) {
 	for ref, config := range view.Configs {
 		copied := *config
 		copied.Edits = append([]annotation.Edit(nil), config.Edits...)
-		copied.Keys = append([]names.Key(nil), config.Keys...)
+		copied.Keys = names.NewKeys(slices.Collect(config.Keys.All()))
 		want.Configs[ref] = &copied
 	}
 	Decide(view)

@@ -226,7 +226,7 @@ func TestEditsOfLostKeysRestartNothingThatDidNotSeeThem(t *testing.T) {
 func TestOfABinaryKeyAnEditIsNotLostAmongVeryManyOthers(t *testing.T) {
 	edits := []annotation.Edit{{Seen: 2}, {Key: "b", Seen: 3}}
 	for binary, want := range map[bool]int{true: 1, false: 0} {
-		config := content.Config{Keys: []names.Key{{Name: "a", Binary: binary}}, Edits: edits}
+		config := content.Config{Keys: names.NewKeys([]names.Key{{Name: "a", Binary: binary}}), Edits: edits}
 		if got := config.Binary().Edits; len(got) != want {
 			t.Errorf("with a key of binaryData %t: edits %+v, want %d", binary, got, want)
 		}

@@ -199,7 +199,7 @@ func (o oracle) edits(m mention, config *content.Config) ([]annotation.Edit, boo
 	w, otherwise := o.view.Workload, o.isRecordedOtherwise(config) || o.compareOriginal(config) == different
 	_, isRecorded := w.Record.Original[config.Ref]
 	var edits []annotation.Edit
-	if otherwise || m.Optional && len(config.Seen([]template.Selection{m.Keys})) > 0 {
+	if otherwise || m.Optional && config.Seen([]template.Selection{m.Keys}).Len() > 0 {
 		edits = append(edits, config.Creation())
 	}
 	for _, edit := range config.Edits {

@@ -233,10 +233,10 @@ func TestTheCostOfFindingRunningReadersIsLinearInTheReaders(t *testing.T) {
 }
 
 func BenchmarkRunningAmong10000Readers(b *testing.B) {
-	keys := content.NewConfigMap(objecttest.ConfigMap("web", objecttest.ManyKeys(20, "2"))).Keys
+	keys := content.NewConfigMap(objecttest.ConfigMap("web", objecttest.ManyKeys(20, "2"))).Keys.Names()
 	for name, reads := range map[string]func(int) corev1.Container{
 		"all keys": func(int) corev1.Container { return objecttest.ReadsAll("web", false) },
-		"one key":  func(i int) corev1.Container { return objecttest.ReadsKey("web", keys[i%len(keys)].Name, false) },
+		"one key":  func(i int) corev1.Container { return objecttest.ReadsKey("web", keys[i%len(keys)], false) },
 	} {
 		b.Run(name, func(b *testing.B) {
 			c, moment := readersOfWeb(10_000, reads)

@@ -19,7 +19,7 @@ type seenConfig struct {
 	config     *content.Config      // nil if the config does not exist
 	// seen holds the keys that any of the references selects, and checksum is their checksum. Both
 	// are about the keys that the record covers if it was made by another filter.
-	seen     []names.Key
+	seen     names.Keys
 	checksum names.Checksum
 	// narrowing is what the filters of the workload say about edits, nil for nearly all configs.
 	narrowing *narrowing

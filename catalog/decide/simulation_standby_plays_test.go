@@ -47,7 +47,7 @@ func (d *duo) decide() bool {
 func (d *duo) isUnconfirmed(view *catalog.View) bool {
 	return slices.ContainsFunc(Unconfirmed(view), func(ref names.ConfigRef) bool {
 		live := d.live[ref.Name]
-		return live == nil || !slices.Equal(content.NewConfigMap(live).Keys, view.Configs[ref].Keys)
+		return live == nil || !content.NewConfigMap(live).Keys.Equal(view.Configs[ref].Keys)
 	})
 }
 

@@ -93,16 +93,6 @@ func ParseConfigRef(s string) (ConfigRef, bool) {
 	return ref, found && ref.Kind != 0 && namespace != "" && IsConfigName(name)
 }
 
-// Key is what the catalog keeps of one key of a config.
-type Key struct {
-	Name     string
-	Checksum Checksum
-	// Binary means that the key is in a ConfigMap's binaryData, which environment variables
-	// cannot use. It is not part of the checksum: in a volume, the same bytes are the same
-	// file.
-	Binary bool
-}
-
 // IsClassName reports whether a SecretProviderClass can have the name. Nobody checks names in statuses and volumes.
 func IsClassName(name string) bool { return len(validation.IsDNS1123Subdomain(name)) == 0 }
 

@@ -13,7 +13,7 @@ import (
 
 func TestOnlyKeysThatAContainerSeesAreVisibleChanges(t *testing.T) {
 	ref := names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}
-	data := func(keys ...names.Key) *content.Config { return &content.Config{Ref: ref, Keys: keys} }
+	data := func(keys ...names.Key) *content.Config { return &content.Config{Ref: ref, Keys: names.NewKeys(keys)} }
 	before := data(names.Key{Name: "changed", Checksum: 1}, names.Key{Name: "removed", Checksum: 1}, names.Key{Name: "same", Checksum: 1})
 	after := data(names.Key{Name: "added", Checksum: 1}, names.Key{Name: "binary", Checksum: 1, Binary: true}, names.Key{Name: "changed", Checksum: 2}, names.Key{Name: "same", Checksum: 1})
 	all := []string{"added", "binary", "changed", "removed"}
@@ -42,7 +42,8 @@ func TestOnlyKeysThatAContainerSeesAreVisibleChanges(t *testing.T) {
 }
 
 func TestARecordIsComparedWithWhatTheWorkloadSees(t *testing.T) {
-	config := &content.Config{Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}, Keys: []names.Key{{Name: "seen", Checksum: 1}, {Name: "unseen", Checksum: 1}}}
+	keys := []names.Key{{Name: "seen", Checksum: 1}, {Name: "unseen", Checksum: 1}}
+	config := &content.Config{Ref: names.ConfigRef{Kind: names.ConfigMap, Namespace: "shop", Name: "settings"}, Keys: names.NewKeys(keys)}
 	seen := []template.Reference{{Config: config.Ref, Keys: template.Selection{Names: []string{"seen"}}}}
 	recorded := record.Checksums{config.Ref: config.Checksum([]template.Selection{{Names: []string{"seen"}}}, content.ChecksumKey{})}
 	for name, test := range map[string]struct {
@@ -58,9 +59,9 @@ func TestARecordIsComparedWithWhatTheWorkloadSees(t *testing.T) {
 		"a record of other selection": {record.Checksums{config.Ref: config.Checksum([]template.Selection{{}}, content.ChecksumKey{})}, 0, true, false},
 	} {
 		present := *config
-		present.Keys = slices.Clone(config.Keys)
-		if test.change > 0 {
-			present.Keys[test.change-1].Checksum++
+		if changed := slices.Clone(keys); test.change > 0 {
+			changed[test.change-1].Checksum++
+			present.Keys = names.NewKeys(changed)
 		}
 		w := workload.Workload{Object: workload.Object{References: seen}, Record: record.Record{Checksums: test.applied}}
 		if isRecorded, isSame := w.Recorded(&present); isRecorded != test.isRecorded || isSame != test.isSame {

@@ -3,7 +3,6 @@ package restart
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"weak"
 
@@ -102,7 +101,7 @@ func (r *configReader) read(ctx context.Context, known *content.Config) (metav1.
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Equal(present.Config.Keys, known.Keys) {
+	if !present.Config.Keys.Equal(known.Keys) {
 		return nil, failures.ErrConfigChanging
 	}
 	return object.(metav1.Object), nil

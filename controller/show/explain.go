@@ -200,7 +200,7 @@ func (b *Board) seenOf(view *catalog.View, config names.ConfigRef) status.Seen {
 	isHidden := view.Workload.SeesAllButHidden(config)
 	if seen.AllKeys = seen.AllKeys || isHidden && len(view.Workload.Unseen(known)) == 0; seen.AllKeys {
 		if isThere {
-			seen.KeyCount = len(known.Keys)
+			seen.KeyCount = known.Keys.Len()
 		}
 		return seen
 	}
@@ -278,7 +278,7 @@ func (b *Board) ExplainConfig(name string, now time.Time) *status.Config {
 		explained.Mistake = b.Mistakes.Shown(kinds.NameOfConfig(ref), kinds.Mistake{Text: brief.Text(problem)})
 	}
 	if known != nil {
-		explained.Content, explained.KeyCount = b.Catalog.ContentID(ref, nil), len(known.Keys)
+		explained.Content, explained.KeyCount = b.Catalog.ContentID(ref, nil), known.Keys.Len()
 		explained.Keys = keyNames(known)
 	}
 	b.addRestarts(explained, ref, known)
@@ -310,12 +310,9 @@ func compareReaders(a, b tracker.Standing) int {
 }
 
 // keyNames names the first keys of a ConfigMap.
-func keyNames(config *content.Config) (names []string) {
+func keyNames(config *content.Config) []string {
 	if config.Ref.Kind.IsSecret() {
 		return nil
 	}
-	for i := range config.Keys[:min(len(config.Keys), maxKeys)] {
-		names = append(names, config.Keys[i].Name)
-	}
-	return names
+	return slices.Clip(config.Keys.Names()[:min(config.Keys.Len(), maxKeys)])
 }

@@ -293,7 +293,7 @@ func (c *impactCommand) readNamed(ctx context.Context, in *impact.Input, argumen
 	}
 	change := impact.KeysChanged(rules.Config(reduced(present), present.GetAnnotations()), c.keys)
 	for _, key := range c.keys {
-		if !slices.ContainsFunc(change.Before.Keys, func(k names.Key) bool { return k.Name == key }) {
+		if !content.HasKey(change.Before.Keys, key) {
 			c.notes = append(c.notes, fmt.Sprintf("%s has no key %s: it counts as added", facts.ConfigName(ref), key))
 		}
 	}

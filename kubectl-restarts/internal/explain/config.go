@@ -96,9 +96,7 @@ func Config(in *ConfigInput) ConfigReport {
 			r.Hold = in.Config.Policy.Hold
 		}
 		if !in.Ref.Kind.IsSecret() {
-			for _, key := range in.Config.Keys {
-				r.Keys = append(r.Keys, key.Name)
-			}
+			r.Keys = in.Config.Keys.Names()
 		}
 	}
 	if in.Halts.Hold != "" {

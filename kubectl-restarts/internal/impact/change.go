@@ -3,7 +3,6 @@ package impact
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,19 +76,19 @@ func newChange(before *content.Config, after content.Config) Change {
 // KeysChanged returns a change of the given keys of a config, or of all its keys if none is given,
 // to content that it does not have. Keys that it lacks are added.
 func KeysChanged(present content.Config, keys []string) Change {
-	after := present
-	after.Edits, after.Keys = nil, slices.Clone(present.Keys)
-	for i := range after.Keys {
-		if len(keys) == 0 || slices.Contains(keys, after.Keys[i].Name) {
-			after.Keys[i].Checksum ^= 1
+	changed := slices.Collect(present.Keys.All())
+	for i := range changed {
+		if len(keys) == 0 || slices.Contains(keys, changed[i].Name) {
+			changed[i].Checksum ^= 1
 		}
 	}
 	for _, name := range keys {
-		if !slices.ContainsFunc(after.Keys, func(key names.Key) bool { return key.Name == name }) {
-			after.Keys = append(after.Keys, names.Key{Name: name})
+		if !slices.ContainsFunc(changed, func(key names.Key) bool { return key.Name == name }) {
+			changed = append(changed, names.Key{Name: name})
 		}
 	}
-	slices.SortFunc(after.Keys, func(a, b names.Key) int { return strings.Compare(a.Name, b.Name) })
+	after := present
+	after.Edits, after.Keys = nil, names.NewKeys(changed)
 	return Change{Ref: present.Ref, Before: &present, After: &after}
 }
 
@@ -99,10 +98,11 @@ const anyKey = "\x00"
 // UnreadableChanged is like [KeysChanged] for a config that the caller may not read. Which keys it
 // has is only known from the workloads that name them; another one stands for the others.
 func UnreadableChanged(ref names.ConfigRef, workloads []facts.Workload, keys []string) Change {
-	present := content.Config{Ref: ref, Keys: []names.Key{{Name: anyKey}}}
+	known := []names.Key{{Name: anyKey}}
 	if len(keys) == 0 {
-		present.Keys = append(present.Keys, keysNamed(ref, workloads)...)
+		known = append(known, keysNamed(ref, workloads)...)
 	}
+	present := content.Config{Ref: ref, Keys: names.NewKeys(known)}
 	change := KeysChanged(present, keys)
 	change.KeysUnknown = len(keys) == 0
 	return change
@@ -130,7 +130,7 @@ func keysNamed(ref names.ConfigRef, workloads []facts.Workload) []names.Key {
 
 // IsEmpty reports whether the content stays the same.
 func (c *Change) IsEmpty() bool {
-	return c.Before != nil && slices.Equal(c.Before.Keys, c.After.Keys)
+	return c.Before != nil && c.Before.Keys.Equal(c.After.Keys)
 }
 
 // isSeenElsewhere reports whether workloads of other namespaces may see the change.

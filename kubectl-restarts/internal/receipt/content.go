@@ -25,7 +25,7 @@ type Content struct {
 
 // NewContent returns the content of a config that was reduced from an object.
 func NewContent(config content.Config, object metav1.Object, isImmutable bool) Content {
-	return Content{config, object.GetUID(), !annotation.DatesKeys(object.GetManagedFields(), config.Keys), isImmutable}
+	return Content{config, object.GetUID(), !annotation.DatesKeys(object.GetManagedFields(), slices.Collect(config.Keys.All())), isImmutable}
 }
 
 // in returns under which name the readers of a namespace read the config.
@@ -52,7 +52,7 @@ func (c *Content) Edited() (at time.Time, by string) {
 
 // IsSame reports whether a later reading shows the same content.
 func (c *Content) IsSame(later *Content) bool {
-	return c.UID == later.UID && slices.Equal(c.Keys, later.Keys)
+	return c.UID == later.UID && c.Keys.Equal(later.Keys)
 }
 
 // isAfter reports whether this content may be later than what a pod read of some keys at a time. Within the same second, it may.
