@@ -21,9 +21,12 @@ import (
 func (c *Catalog) ListConfigs(kind names.ConfigKind, namespace string, configs []*content.Config, at time.Time, first bool, news func(names.ConfigRef)) (gone []names.ConfigRef) {
 	before := c.beginList(kind, namespace)
 	defer c.endList(namespace, first)
-	listed := make(map[names.ConfigRef]struct{}, len(configs))
+	missing := make(map[names.ConfigRef]*content.Config, len(before)) // none at the first list
+	for _, config := range before {
+		missing[config.Ref] = config
+	}
 	for _, config := range configs {
-		listed[config.Ref] = struct{}{}
+		delete(missing, config.Ref)
 		if first {
 			config.Edits = content.FoldRecorded(config.Edits, config.Keys)
 			c.step(func() bool { c.keepConfig(config); return false })
@@ -31,9 +34,9 @@ func (c *Catalog) ListConfigs(kind names.ConfigKind, namespace string, configs [
 			news(config.Ref)
 		}
 	}
-	for _, config := range before {
-		if _, found := listed[config.Ref]; !found && c.step(func() bool { return c.missConfig(config, at) }) {
-			gone = append(gone, config.Ref)
+	for ref, config := range missing {
+		if c.step(func() bool { return c.missConfig(config, at) }) {
+			gone = append(gone, ref)
 		}
 	}
 	return gone
@@ -64,16 +67,19 @@ func (c *Catalog) endList(namespace string, first bool) {
 // them any more.
 func (c *Catalog) ListWorkloads(kind names.WorkloadKind, namespace string, workloads []*workload.Workload, shown names.Sequence, news func(names.WorkloadRef)) (gone []names.WorkloadRef) {
 	before := c.workloadsOf(kind, namespace)
-	listed := make(map[names.WorkloadRef]struct{}, len(workloads))
+	missing := make(map[names.WorkloadRef]*workload.Workload, len(before))
+	for _, workload := range before {
+		missing[workload.Ref] = workload
+	}
 	for _, workload := range workloads {
-		listed[workload.Ref] = struct{}{}
+		delete(missing, workload.Ref)
 		if c.step(func() bool { return c.takeListed(workload, shown) }) {
 			news(workload.Ref)
 		}
 	}
-	for _, workload := range before {
-		if _, found := listed[workload.Ref]; !found && c.step(func() bool { return c.missWorkload(workload) }) {
-			gone = append(gone, workload.Ref)
+	for ref, workload := range missing {
+		if c.step(func() bool { return c.missWorkload(workload) }) {
+			gone = append(gone, ref)
 		}
 	}
 	return gone

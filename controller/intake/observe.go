@@ -243,7 +243,9 @@ func (in *Intake) ListWorkloads(kind names.WorkloadKind, namespace string, all [
 	}
 	former := make(map[names.WorkloadRef]follow.MadeRestart)
 	for ref := range enabled {
-		former[ref] = lastMadeOf(in.Catalog, ref)
+		if made := lastMadeOf(in.Catalog, ref); made != (follow.MadeRestart{}) { // none is known at the first list
+			former[ref] = made
+		}
 	}
 	gone := in.Catalog.ListWorkloads(kind, namespace, listed, shown, func(ref names.WorkloadRef) {
 		in.Quarantine.Try(quarantine.Queue, kinds.NameOfWorkload(ref), func() { in.WorkloadChanged(enabled[ref]) })
