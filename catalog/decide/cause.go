@@ -9,6 +9,7 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
+	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
@@ -43,7 +44,7 @@ type Cause struct {
 // add adds the key, the writer and the moment of an edit that a watch showed, as far as they are
 // known. Call tidy after adding all edits.
 func (c *Cause) add(edit annotation.Edit) {
-	if edit.Key != "" {
+	if edit.IsOfKey() {
 		c.Keys = append(c.Keys, edit.Key)
 	} else {
 		c.Unnamed = true
@@ -215,7 +216,7 @@ func EditedBefore(v *catalog.View, d *Decision) (first time.Time) {
 			continue
 		}
 		selected := content.Selections(v.Workload.ReferencesTo(d.Causes[i].Config))
-		for _, edit := range config.Edits {
+		for edit := range config.LastEdits(template.Selection{}) {
 			isFirst := edit.Seen == 0 && edit.At.After(written) && (first.IsZero() || edit.At.Before(first))
 			if isFirst && config.IsSeen(edit, selected) {
 				first = edit.At
@@ -241,7 +242,7 @@ func MomentsUntil(c *catalog.Catalog, ref names.ConfigRef, keys []string, until 
 	config := c.Config(ref)
 	var cause Cause
 	if config != nil {
-		for _, edit := range config.Edits {
+		for edit := range config.LastEdits(template.Selection{}) {
 			if content.IsAmong(edit, keys) && !edit.Earliest().After(until) {
 				cause.addMoment(edit.Seen)
 			}

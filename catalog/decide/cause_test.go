@@ -37,7 +37,7 @@ func (s *story) momentOf(key string) names.Sequence {
 	if key == "" {
 		return config.Appeared
 	}
-	return lastOfKey(config.Edits, key).Seen
+	return config.LastOf(key).Seen
 }
 
 func TestACauseHasTheMomentsOfTheEditsThatAreTheReason(t *testing.T) {

@@ -32,7 +32,7 @@
 //	files rotated in a pod               until they were rotated; if they are back, while they were others
 //
 // Of these, only what counts ends in the decision: what came after the record or, without one, after the opt-in, and by the
-// filters; see counting.go and filterchange.go. The edits that ended the intervals are the causes of the restart.
+// filters; see counts.go. The edits that ended the intervals are the causes of the restart.
 //
 // The stories in testdata/stories draw each of these on a line of time, with what is decided. Read them first:
 //
