@@ -2,7 +2,7 @@
 //
 // A workload opts in by an annotation. Its record, two more annotations, has a checksum of what its containers see of
 // each config, and says when it was written and by which filter: the annotations that select configs and keys. A record
-// is trusted if this controller wrote it for the present pod template. The outcomes:
+// is trusted if this controller, in whichever process, wrote it for the present pod template. The outcomes:
 //
 //	keep       leave the workload as it is
 //	record     write the record. If it is trusted and says the same already, that is keep
@@ -12,20 +12,21 @@
 // # The order of the questions
 //
 //	too many references, or being deleted           keep
-//	a record of the original is unsettled           ask the configs
+//	a record of the original is unsettled           ask the configs, then begin again
 //	a restart was reverted                          ask the pods
 //	no trusted record, and nothing can be missed    record
 //	no trusted record otherwise                     ask the pods
-//	the content differs from the record             restart; ask the pods if it wanted none since
-//	a config appeared that pods may have missed     ask the pods
+//	the content differs from the record             restart; if the workload may have wanted no pods since, ask the pods
+//	a config is not in the record, and was edited   ask the pods
 //	files were rotated                              ask the pods
 //	the content differed since the record           ask the pods
 //	the method changed during a restart             ask the pods
 //	a config is gone whose content had differed     keep: a record would forget the difference
 //	otherwise                                       record
 //
-// If a pod is stale, the workload restarts. If none is, it is as in the last two rows, and the pods are verified: they have
-// read what is recorded.
+// An ordinary edit restarts without a look at the pods: those from before it are stale, and any that started since then
+// restart once more. Of the pods that are asked, one that is stale is enough to restart. If none is, the last two rows
+// decide, and the pods are verified: they have read what is recorded.
 //
 // # Which pods are stale
 //
@@ -56,15 +57,25 @@
 //
 // # Which intervals count
 //
-// Those that end after the record or, without one, after the opt-in: in the order in which the watch showed both. Where
-// that order is not known or may be wrong, the dates decide: for what no watch showed; for the record of another process,
-// until the pods are verified, because the watch of workloads may have been late; and for an edit that was shown before
-// the opt-in, but is dated more than a second after it. Content that was there when the record was made, or when the pods
-// were verified, counts if it outlasted that moment. See counts.go.
+// Those that end after the record or, without one, after the opt-in (counts.go):
+//
+//	what the watch showed                       by the order in which it showed both
+//	what no watch showed                        by the dates
+//	with a record of another process            by either, until the pods are verified: the watch of workloads may be late
+//	what was shown before the opt-in            if it is dated more than a second after it
+//	content that was there when the record      if it outlasted that moment
+//	was made, or when the pods were verified
 //
 // If another process made the record with a restart, all pods of the template are younger than the record. So content
-// that had gone by then was read by none. If the watch showed the end only after the record, the dates decide. If they
-// are within a second, the content had gone if it was a second old and the record lacks it.
+// that had gone before was read by none. If the watch showed its end only after the record, the two dates must be more
+// than a second apart. There is one more proof that it had gone, if it came more than a second before the record and went
+// within a second of it: otherwise, it would be in the record.
+//
+// A config can be ignored by an annotation of its own. Then it is not in the record, and only edits count that came after
+// it counted again.
+//
+// A restart by eviction, another method, leaves the pod template as it is, and pods older than the record are evicted one
+// by one. They do not count, unless the method changes before they are gone.
 //
 // # When pods read
 //
@@ -86,9 +97,9 @@
 // when. A process whose watch did not show the end takes all pods since then for stale.
 //
 // The original is the controller that this one replaces. Its record is unsettled until its checksums are compared with
-// the configs. Equal content needs no restart, except for edits of binaryData, which the original left out. Other content
-// restarts, whenever the pods started. For a config that is not in the record, only edits that a watch showed count,
-// because the original looked at fewer references.
+// the configs. Equal content needs no restart, except for edits of binaryData, which the original left out. With other
+// content, any pod that has read the config is stale, whenever it started. For a config that is not in the record, only
+// edits that a watch showed count, because the original looked at fewer references.
 //
 // # Records of another filter
 //
@@ -107,7 +118,7 @@
 // # Workloads without pods
 //
 // Pods of a workload that wants none may stay if it is scaled up soon, and pods that it wants again may have started
-// with edited content. So both times decide, that of the edit and that of the record.
+// with edited content. So the pods are asked, as without a record; those from before the record are stale, too.
 //
 // # Rotated files
 //
