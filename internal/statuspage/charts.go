@@ -92,7 +92,7 @@ func timelineOf(restarts []status.Restart, now time.Time) (t timeline) {
 		class := map[status.Outcome]string{"": "rolling", status.Recovered: "delivered", status.Unknown: "pending"}[r.Outcome]
 		width := max(thinnest, share(ends[i].Sub(r.Time)))
 		part := segment{cmp.Or(class, string(r.Outcome)), min(share(r.Time.Sub(t.From)), 100-width), width}
-		label := fmt.Sprintf("from %s to %s", at(r.Time, now), at(ends[i], now))
+		label := fmt.Sprintf("from %s to %s", atOn(r.Time, now), atOn(ends[i], now))
 		t.Rows = append(t.Rows, timelineRow{r, bar{label, []segment{part}}})
 	}
 	return t

@@ -74,7 +74,7 @@ func New(source Source, log *slog.Logger) http.Handler {
 	h.add(mux, "/workload/{kind}/{namespace}/{name}", h.ofLeader(func(name string, known status.Knowledge) view {
 		if w := source.Workload(name); w != nil {
 			w.Knowledge = known
-			return view{http.StatusOK, "workload", w}
+			return view{http.StatusOK, w}
 		}
 		return notFound(status.Problem{
 			Error: "The controller knows no enabled workload of this name. Either it does not exist, it is not enabled, or its kind or namespace is not watched.",
@@ -84,7 +84,7 @@ func New(source Source, log *slog.Logger) http.Handler {
 	config := h.ofLeader(func(name string, known status.Knowledge) view {
 		if c := source.Config(name); c != nil {
 			c.Knowledge = known
-			return view{http.StatusOK, "config", c}
+			return view{http.StatusOK, c}
 		}
 		return notFound(status.Problem{Error: "The controller knows no ConfigMap or Secret of this name.", Gaps: known.Gaps})
 	})
@@ -96,14 +96,13 @@ func New(source Source, log *slog.Logger) http.Handler {
 	return protected(mux, log)
 }
 
-// view is what a path shows: the data, by the name of its template.
+// view is what a path shows. The data has a page of its type.
 type view struct {
-	code     int
-	template string
-	data     any
+	code int
+	data any
 }
 
-func notFound(p status.Problem) view { return view{http.StatusNotFound, "problem", p} }
+func notFound(p status.Problem) view { return view{http.StatusNotFound, p} }
 
 // look finds out what a path shows.
 type look func(*http.Request) view
@@ -130,7 +129,7 @@ func (h *handler) inTurn(look look) look {
 		case <-r.Context().Done():
 		}
 		if r.Context().Err() != nil {
-			return view{http.StatusServiceUnavailable, "problem", status.Problem{Error: "The request has ended."}}
+			return view{http.StatusServiceUnavailable, status.Problem{Error: "The request has ended."}}
 		}
 		return look(r)
 	}
@@ -167,7 +166,7 @@ func refuse(w http.ResponseWriter, why, after string) {
 }
 
 func (h *handler) overview(r *http.Request) view {
-	return view{http.StatusOK, "overview", h.overviewOf(r.PathValue("namespace"))}
+	return view{http.StatusOK, h.overviewOf(r.PathValue("namespace"))}
 }
 
 // overviewOfNamespace is overview of a namespace. People are told if nothing is known of it, since they may have typed it; for programs,
@@ -186,7 +185,7 @@ const noSuchNamespace = "The controller knows no enabled workload, ConfigMap or 
 func (h *handler) listing(what string) look {
 	return func(r *http.Request) view {
 		if !h.source.Leads() {
-			return view{http.StatusServiceUnavailable, "overview", h.overviewOf("")}
+			return view{http.StatusServiceUnavailable, h.overviewOf("")}
 		}
 		asked, isState := selectionOf(what, r)
 		known := h.source.Knowledge(asked.Namespace)
@@ -195,7 +194,7 @@ func (h *handler) listing(what string) look {
 		}
 		if l := h.source.List(asked); l != nil {
 			l.Knowledge = known
-			return view{http.StatusOK, "listing", l}
+			return view{http.StatusOK, l}
 		}
 		if asked.Namespace != "" && !h.source.HasNamespace(asked.Namespace) {
 			return notFound(status.Problem{Error: noSuchNamespace, Gaps: known.Gaps})
@@ -217,7 +216,7 @@ func (h *handler) overviewOf(namespace string) *status.Overview {
 func (h *handler) ofLeader(find func(name string, known status.Knowledge) view) look {
 	return func(r *http.Request) view {
 		if !h.source.Leads() {
-			return view{http.StatusServiceUnavailable, "overview", h.overviewOf("")}
+			return view{http.StatusServiceUnavailable, h.overviewOf("")}
 		}
 		name, namespace := r.PathValue("name"), r.PathValue("namespace")
 		if of := r.PathValue("of"); of != "" {

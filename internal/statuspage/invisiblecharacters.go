@@ -9,9 +9,9 @@ import (
 
 // What tenants write is shown as the plugin shows it: whoever chooses a text must not make it read other than it is, by
 // characters that are invisible or change the direction of writing. Pages and JSON are looked at as a whole, so that no
-// template and no field is forgotten.
+// part of a page and no field is forgotten.
 
-// visibleHTML returns a page with such characters replaced. The templates have none but line breaks and tabs.
+// visibleHTML returns a page with such characters replaced, apart from line breaks and tabs.
 func visibleHTML(page []byte) []byte {
 	if !bytes.ContainsFunc(page, func(r rune) bool { return r != '\n' && r != '\t' && brief.IsUnsafe(r) }) {
 		return page

@@ -7,6 +7,9 @@ import (
 	"strconv"
 	"strings"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
 	"kubernetes-deployment-restart-controller/internal/brief"
 	"kubernetes-deployment-restart-controller/internal/status"
 )
@@ -116,4 +119,103 @@ func pagesOf(l *status.Listing) (numbers []int) {
 		}
 	}
 	return numbers
+}
+
+func listingPage(l *status.Listing) g.Node {
+	return g.Group{
+		h.H1(g.Text(listingTitle(l))),
+		gaps(l.Gaps),
+		g.If(l.Namespace != "", h.P(link("/namespace/"+l.Namespace, "What is under way in "+l.Namespace), g.Text("; all its "), linksToLists(l.Namespace))),
+		search(&l.Selection),
+		g.Iff(l.What == status.ListWorkloads, func() g.Node { return stateFilter(&l.Selection) }),
+		listed(l),
+		g.Iff(l.Pages > 1, func() g.Node { return linksToPages(l) }),
+	}
+}
+
+func search(s *status.Selection) g.Node {
+	return h.Form(h.Class("search"), h.Role("search"), h.Action(listingPath(s)),
+		h.Label(h.For("query"), g.Text("Part of the name")),
+		h.Input(h.ID("query"), h.Type("search"), h.Name(queryParameter), h.Value(s.Query),
+			h.MaxLength(strconv.Itoa(longestQuery)), h.AutoComplete("off"), g.Attr("spellcheck", "false")),
+		each(s.States, func(state *status.State) g.Node {
+			return h.Input(h.Type("hidden"), h.Name(stateParameter), h.Value(string(*state)))
+		}),
+		h.Button(g.Text("Search")),
+	)
+}
+
+func stateFilter(s *status.Selection) g.Node {
+	current := func(is bool) g.Node { return g.If(is, h.Aria("current", "true")) }
+	return h.Ul(h.Class("legend filter"), h.Aria("label", "State"),
+		h.Li(h.A(h.Href(inState(s.Namespace, s.Query)), current(len(s.States) == 0), g.Text("any state"))),
+		each(status.States, func(state *status.State) g.Node {
+			return h.Li(h.A(h.Class("state "+string(*state)), h.Href(inState(s.Namespace, s.Query, *state)), current(slices.Contains(s.States, *state)),
+				g.Text(string(*state))))
+		}))
+}
+
+func listed(l *status.Listing) g.Node {
+	isSearch := l.Query != "" || len(l.States) > 0
+	if len(l.Items) == 0 {
+		return noneListed(l, isSearch)
+	}
+	total := count(l.Total) + " in all"
+	switch {
+	case isSearch:
+		total = count(l.Total) + " found"
+	case len(l.Gaps) > 0:
+		total = "What is known"
+	}
+	return g.Group{
+		note(total + ", sorted by name" + when(l.Pages > 1, "; page "+strconv.Itoa(l.Page)+" of "+strconv.Itoa(l.Pages))),
+		tableOf(l),
+	}
+}
+
+func tableOf(l *status.Listing) g.Node {
+	heads := []string{"Config", "Read by"}
+	show := func(item *status.Listed) g.Node {
+		return row(heads, configLink(item.Name), g.Text(count(item.Workloads)+" "+plural("workload", item.Workloads)))
+	}
+	switch l.What {
+	case status.ListNamespaces:
+		heads = []string{"Namespace", "Enabled workloads"}
+		labels := []string{"Namespace", "Workloads"}
+		show = func(item *status.Listed) g.Node {
+			path := "/namespace/" + item.Name
+			return row(labels, link(path, item.Name), link(path+"/workloads", count(item.Workloads)))
+		}
+	case status.ListWorkloads:
+		heads = []string{"Workload", "State"}
+		show = func(item *status.Listed) g.Node { return row(heads, workloadLink(item.Name), stateOf(item.State)) }
+	}
+	return table("listing", heads, each(l.Items, show))
+}
+
+func noneListed(l *status.Listing, isSearch bool) g.Node {
+	if !isSearch {
+		return g.If(len(l.Gaps) == 0, h.P(g.Text("There are none.")))
+	}
+	of, is := "state", "exists"
+	if l.Query != "" {
+		of = "name" + when(len(l.States) > 0, " and state")
+	}
+	if len(l.Gaps) > 0 {
+		is = "is known"
+	}
+	return h.P(g.Text("None of this " + of + " " + is + "."))
+}
+
+func linksToPages(l *status.Listing) g.Node {
+	return h.Nav(h.Class("pages"), h.Aria("label", "Pages"), g.Text("Page"), each(pagesOf(l), func(number *int) g.Node {
+		text := g.Text(strconv.Itoa(*number))
+		switch *number {
+		case 0:
+			return g.Text(" …")
+		case l.Page:
+			return g.Group{g.Text(" "), h.B(h.Aria("current", "page"), text)}
+		}
+		return g.Group{g.Text(" "), h.A(h.Href(pagePath(l, *number)), text)}
+	}))
 }

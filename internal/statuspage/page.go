@@ -1,80 +1,97 @@
 package statuspage
 
 import (
-	"embed"
 	"fmt"
-	"html/template"
 	"io"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	g "maragu.dev/gomponents"
+	h "maragu.dev/gomponents/html"
+
 	"kubernetes-deployment-restart-controller/internal/status"
 )
 
-//go:embed templates
-var templateFiles embed.FS
-
-// functions are what the templates call.
-var functions = template.FuncMap{
-	"at":      func(t time.Time) string { return at(t, time.Now().UTC()) },
-	"ago":     func(t time.Time) string { return ago(t, time.Now()) },
-	"seconds": seconds, "count": count,
-	"join":  func(names []string) string { return strings.Join(names, ", ") },
-	"tiles": tilesOf, "isIdle": isIdle, "existence": existence, "sections": sectionsOf, "plural": plural,
-	"listingTitle": listingTitle, "listingPath": listingPath, "pagePath": pagePath, "pagesOf": pagesOf,
-	"states": func() []status.State { return status.States }, "inState": inState, "inStates": func(namespace string, states []status.State) string { return inState(namespace, "", states...) },
-	"releaseAll": func() string { return status.ReleaseAllCommand },
-	"fanOutBar":  fanOutBar, "replicasBar": replicasBar, "readersGrid": readersGrid,
-	"timeline":       func(restarts []status.Restart) timeline { return timelineOf(restarts, time.Now().UTC()) },
-	"timelineLegend": func() []tile { return timelineLegend },
-	"fanOutLegend":   func() []tile { return fanOutLegend }, "rolloutLegend": func() []tile { return rolloutLegend },
-}
-
-var templates = template.Must(template.New("").Funcs(functions).ParseFS(templateFiles, "templates/*.html"))
-
-// page is what the template of all pages shows.
+// page is what all pages have.
 type page struct {
-	Title string
-	// Below is the path to which those of the neighbors are appended, and Query comes after these.
-	Below, Query string
-	// Reload is after how many seconds the page loads itself again without JavaScript.
-	Reload int
-	Time   time.Time
-	// Part names the template that shows the data.
-	Part string
-	Data any
-	// About says which program answers.
-	About string
-	// IsIncomplete means that the page does not show everything.
-	IsIncomplete bool
+	title string
+	// below is the path to which those of the neighbors are appended, and query comes after these.
+	below, query string
+	// reload is after how many seconds the page loads itself again without JavaScript.
+	reload int
+	time   time.Time
+	// about says which program answers.
+	about string
+	// isIncomplete means that the page does not show everything.
+	isIncomplete bool
+	content      g.Node
 }
 
 // writePage writes a page.
 func (h *handler) writePage(out io.Writer, path string, v view) error {
-	p := page{Title: "Restart controller", Below: strings.TrimSuffix(path, "/"), Reload: 5, Time: time.Now().UTC(), Part: v.template, Data: v.data}
+	p := page{title: "Restart controller", below: strings.TrimSuffix(path, "/"), reload: 5, time: time.Now().UTC()}
 	var known status.Knowledge
 	switch data := v.data.(type) {
 	case *status.Overview:
-		known = data.Knowledge
+		p.content, known = overview(data), data.Knowledge
 		if data.Namespace != "" {
-			p.Title = data.Namespace
+			p.title = data.Namespace
 		}
 	case *status.Workload:
-		p.Title, known = data.Workload, data.Knowledge
+		p.title, p.content, known = data.Workload, workloadPage(data), data.Knowledge
 	case *status.Config:
-		p.Title, known = data.Name, data.Knowledge
+		p.title, p.content, known = data.Name, configPage(data), data.Knowledge
 	case *status.Listing:
-		p.Title, known = listingTitle(data), data.Knowledge
-		p.Query, p.Reload = queryOf(&data.Selection), 60 // so that there is time to type
+		p.title, p.content, known = listingTitle(data), listingPage(data), data.Knowledge
+		p.query, p.reload = queryOf(&data.Selection), 60 // so that there is time to type
+	case status.Problem:
+		p.content = problem(&data)
 	}
-	p.IsIncomplete, p.About = len(known.Gaps) > 0, h.about(known.Lease, p.Time)
-	return templates.ExecuteTemplate(out, "page.html", p)
+	p.isIncomplete, p.about = len(known.Gaps) > 0, h.about(known.Lease)
+	return p.node().Render(out)
+}
+
+func (p *page) node() g.Node {
+	return h.Doctype(h.HTML(h.Lang("en"),
+		h.Head(
+			h.Meta(h.Charset("utf-8")),
+			h.Meta(h.Name("viewport"), h.Content("width=device-width, initial-scale=1")),
+			h.Meta(h.Name("color-scheme"), h.Content("light dark")),
+			h.NoScript(h.Meta(g.Attr("http-equiv", "refresh"), h.Content(strconv.Itoa(p.reload)))),
+			h.TitleEl(g.Text(p.title)),
+			h.Link(h.Rel("icon"), h.Href("/icon.svg"), h.Type("image/svg+xml")),
+			h.Link(h.Rel("stylesheet"), h.Href("/style.css")),
+			h.Script(h.Src("/script.js"), h.Defer()),
+		),
+		h.Body(h.Data("events", p.below+"/events"),
+			h.Header(
+				h.A(h.Class("home"), h.Href("/"), g.Text("Restart controller")),
+				h.Nav(h.Aria("label", "Lists"),
+					link("/namespaces", "Namespaces"), g.Text(" "), link("/workloads", "Workloads"), g.Text(" "), link("/configs", "Configs")),
+				h.Span(h.ID("live"), h.Role("status")),
+				h.A(h.Class("json"), h.Href(escaped(p.below+"/status.json")+p.query), g.Text("JSON")),
+				h.P(h.ID("about"), g.Text(p.about)),
+			),
+			h.Main(h.ID("main"), g.If(p.isIncomplete, g.Attr("data-incomplete")),
+				p.content,
+				h.Footer(g.Text("As of "), h.Time(h.DateTime(p.time.Format(time.RFC3339)), g.Text(p.time.Format(time.DateTime))), g.Text(". Times are in UTC.")),
+			),
+		),
+	))
+}
+
+func problem(p *status.Problem) g.Node {
+	return g.Group{
+		h.H1(g.Text("Not found")),
+		gaps(p.Gaps),
+		h.P(g.Text(p.Error), g.If(p.FirstPage != "", g.Group{g.Text(" See its "), h.A(h.Href(p.FirstPage), g.Text("first page")), g.Text(".")})),
+		g.Iff(p.Mistake != nil, func() g.Node { return badCard(mistake(p.Mistake)) }),
+	}
 }
 
 // about says which program answers, and since when it leads, as far as that is known.
-func (h *handler) about(lease *status.Lease, now time.Time) string {
+func (h *handler) about(lease *status.Lease) string {
 	var facts []string
 	if h.source.Version != "" {
 		facts = append(facts, "version "+h.source.Version)
@@ -84,7 +101,7 @@ func (h *handler) about(lease *status.Lease, now time.Time) string {
 	}
 	switch leads := h.source.Leads(); {
 	case leads && lease != nil && !lease.Since.IsZero():
-		facts = append(facts, "leads since "+at(lease.Since, now))
+		facts = append(facts, "leads since "+at(lease.Since))
 	case !leads:
 		facts = append(facts, "stands by")
 	}
@@ -107,7 +124,10 @@ func withoutTime(data any) any {
 }
 
 // at shows a time of this day, or another one with its date; nothing if it is not known.
-func at(t, now time.Time) string {
+func at(t time.Time) string { return atOn(t, time.Now().UTC()) }
+
+// atOn is at on the day of now.
+func atOn(t, now time.Time) string {
 	switch {
 	case t.IsZero():
 		return ""
@@ -118,11 +138,11 @@ func at(t, now time.Time) string {
 }
 
 // ago shows how long ago something was; nothing if that is not known.
-func ago(t, now time.Time) string {
+func ago(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return seconds(max(0, int(now.Sub(t).Seconds()))) + " ago"
+	return seconds(max(0, int(time.Since(t).Seconds()))) + " ago"
 }
 
 // seconds shows a duration in at most two units.
@@ -146,21 +166,6 @@ func count(number int) string {
 	return fmt.Sprintf("%s,%03d", count(number/1000), number%1000)
 }
 
-// tile is a number at the top of the overview.
-type tile struct {
-	Class, Name string
-	Count       int
-}
-
-// tilesOf returns what needs a person first.
-func tilesOf(o *status.Overview) []tile {
-	return []tile{
-		{"halts", plural("halt", o.Halts.Total), o.Halts.Total}, {"failed", "failed", o.Failed.Total}, {"lacking", "lacking", o.Lacking.Total}, {"retrying", "retrying", o.Retrying.Total}, {"unready", "unready", o.Unready.Total}, {"alone", "left alone", o.LeftAlone.Total}, {"held", "held", o.Held.Total},
-		{"fanouts", plural("fan-out", o.FanOuts.Total), o.FanOuts.Total}, {"rolling", "rolling", o.Rolling.Total}, {"waiting", "waiting", o.Waiting.Total},
-		{"slowed", "slowed", o.Slowed.Total}, {"pending", "pending", o.Pending.Total},
-	}
-}
-
 func plural(noun string, count int) string {
 	if count == 1 {
 		return noun
@@ -177,32 +182,4 @@ func existence(exists *bool) string {
 		return "yes"
 	}
 	return "no"
-}
-
-// isIdle reports whether nothing is under way.
-func isIdle(o *status.Overview) bool {
-	return !slices.ContainsFunc(tilesOf(o), func(t tile) bool { return t.Count > 0 })
-}
-
-// section is a list of workloads.
-type section struct {
-	ID, Title string
-	States    []status.State // of the workloads
-	List      status.List[status.Entry]
-}
-
-func sectionsOf(o *status.Overview) []section {
-	in := func(states ...status.State) []status.State { return states }
-	return []section{
-		{"failed", "Failed", in(status.Failed), o.Failed},
-		{"lacking", "Lack a config or key that new pods need", in(status.Lacking), o.Lacking},
-		{"retrying", "Could not be written or decided about, and are tried again", in(status.Retrying), o.Retrying},
-		{"unready", "Not all of their pods run", in(status.Unready), o.Unready},
-		{"alone", "Left alone, so no config change restarts them", in(status.LeftAlone), o.LeftAlone},
-		{"held", "Held", in(status.Held), o.Held},
-		{"rolling", "Rolling", in(status.Rolling, status.Soaking), o.Rolling},
-		{"waiting", "Due, not decided yet, or waiting for other restarts", in(status.Deciding, status.Waiting), o.Waiting},
-		{"slowed", "Slowed down", in(status.Slowed), o.Slowed},
-		{"pending", "In their grace period", in(status.Pending), o.Pending},
-	}
 }

@@ -144,8 +144,8 @@ func TestTheOverviewHasASectionForEverythingThatIsUnderWay(t *testing.T) {
 	for _, part := range []string{
 		`id="halts"`, `id="fanouts"`, `id="failed"`, `id="held"`, `id="rolling"`, `id="waiting"`, `id="slowed"`, `id="pending"`, `id="rollouts"`, `id="restarts"`,
 		`<pre><code>kubectl plain</code></pre>`, "4 of 8", ">plain<", "no pod is evicted: plain", "restarted for plain; the next eviction waits: plain", "restarted for plain: <strong>plain</strong>", "and 5 more", "1 min 30 s ago", "1 h 1 min", `<a href="/config/configmap/a/cplain">`, `<a href="/workload/deployment/a/webplain">`,
-		`<rect class="delivered" x="0" width="50" height="10"/><rect class="rolling" x="50" width="25" height="10"/></svg>`,
-		`<rect class="delivered" x="0" width="25" height="10"/><rect class="rolling" x="25" width="50" height="10"/>`, // the new pods, of 4
+		`<rect class="delivered" x="0" width="50" height="10"></rect><rect class="rolling" x="50" width="25" height="10"></rect></svg>`,
+		`<rect class="delivered" x="0" width="25" height="10"></rect><rect class="rolling" x="25" width="50" height="10"></rect>`, // the new pods, of 4
 	} {
 		if !strings.Contains(page, part) {
 			t.Errorf("it lacks %s:\n%s", part, page)
