@@ -79,10 +79,37 @@ func (c *Catalog) take(a *content.Arrival) (news bool) {
 func (l *Lookup) arrive(a *content.Arrival) {
 	ref := a.Config.Ref
 	l.mu.RLock()
-	previous := l.config(ref)
+	previous, past := l.config(ref), l.past[ref]
 	a.Referenced = l.isReferenced(ref)
 	l.mu.RUnlock()
-	a.Compare(previous)
+	a.Compare(previous, past, func() names.Sighting { return l.oldestRecord(ref, a.At) })
+}
+
+// oldestRecord returns the earliest moment at which a record of what workloads see of a config was
+// shown and the earliest time at which one was written, or the present moment and time if there is
+// no record. A record that is not trusted counts too: it is trusted again when its pod template
+// comes back. It looks at each workload that references the config.
+func (l *Lookup) oldestRecord(config names.ConfigRef, now time.Time) names.Sighting {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	oldest := names.Sighting{At: now, Seen: l.moment}
+	for _, name := range append(l.namesElsewhere(config), config) {
+		for ref := range l.references.To(name) {
+			notRecordedBefore(&oldest, l.workload(ref))
+		}
+	}
+	return oldest
+}
+
+// notRecordedBefore makes a sighting no later than the record of a workload, which may be nil.
+func notRecordedBefore(oldest *names.Sighting, w *workload.Workload) {
+	if w == nil || !w.Record.Trusted && w.Record.Written.IsZero() {
+		return
+	}
+	oldest.Seen = min(oldest.Seen, w.RecordSeen)
+	if w.Record.Written.Before(oldest.At) {
+		oldest.At = w.Record.Written
+	}
 }
 
 // putConfig takes in a config that has arrived.
@@ -90,7 +117,7 @@ func (s *store) putConfig(a *content.Arrival) (news bool) {
 	previous := s.config(a.Config.Ref)
 	if previous != a.Previous {
 		// A deleted config was forgotten with its last reference.
-		a.Compare(previous)
+		a.Compare(previous, s.past[a.Config.Ref], func() names.Sighting { return names.Sighting{} })
 	}
 	a.Stamp(s.moment)
 	isToggled := a.FollowIgnored(previous, s.moment)
@@ -106,8 +133,8 @@ func (s *store) putConfig(a *content.Arrival) (news bool) {
 	}
 	s.keepConfig(a.Config)
 	isReferenced := s.isReferenced(a.Config.Ref)
-	if a.Referenced && !isReferenced { // the last reference has gone in the meantime
-		s.keepConfig(a.Config.WithoutEarlier())
+	if delete(s.past, a.Config.Ref); isReferenced && len(a.Past) > 0 {
+		s.past[a.Config.Ref] = a.Past
 	}
 	return (a.Changed || isToggled) && isReferenced
 }

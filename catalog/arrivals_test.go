@@ -23,7 +23,7 @@ func TestAnEditOfManyKeysIsPreparedBeforeTheCatalogIsLocked(t *testing.T) {
 	var edits []*content.Arrival
 	for i := range runs + 1 { // AllocsPerRun runs once more
 		a := content.NewArrival(content.NewConfigMap(objecttest.ConfigMap("large", objecttest.ManyKeys(n, fmt.Sprint(i+1)))), objecttest.Noon, false)
-		a.Compare(previous)
+		a.Compare(previous, nil, nil)
 		previous = a.Config
 		edits = append(edits, a)
 	}

@@ -98,7 +98,7 @@ func (m *model) edits(previous, present content.Config, at time.Time) []annotati
 		for name := range keys {
 			if before[name] != after[name] {
 				isData := func(key names.Key) bool { return key.Name != "" && !key.Binary }
-				last[name] = annotation.Edit{Key: name, At: at, Seen: m.moment, Binary: !isData(before[name]) && !isData(after[name]) && (last[name].Key == "" || last[name].Binary), Ended: before[name].Checksum, EndedBinary: before[name].Binary}
+				last[name] = annotation.Edit{Key: name, At: at, Seen: m.moment, Binary: !isData(before[name]) && !isData(after[name]) && (last[name].Key == "" || last[name].Binary)}
 			}
 		}
 	}
@@ -386,7 +386,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 
 func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 	inAnyOrder := []cmp.Option{
-		cmpopts.EquateEmpty(), cmp.AllowUnexported(annotation.Edit{}),
+		cmpopts.EquateEmpty(), cmp.AllowUnexported(annotation.Edit{}, content.Past{}),
 		cmpopts.SortSlices(func(a, b names.WorkloadRef) bool { return a.String() < b.String() }),
 		cmpopts.SortSlices(func(a, b annotation.Edit) bool { return a.Key < b.Key }),
 	}
@@ -412,14 +412,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 				want.Configs[reference.Config] = &config
 			}
 		}
-		for ref, config := range view.Configs { // the earlier edits are in TestTheVersionsOfAConfigAreWhatItWas
-			last := *config
-			last.Edits = slices.Collect(config.LastEdits(template.Selection{}))
-			for i := range last.Edits {
-				last.Edits[i].Since = 0
-			}
-			view.Configs[ref] = &last
-		}
+		want.Past = view.Past // see TestThePastOfAConfigIsWhatItWas
 		if diff := cmp.Diff(want, view, inAnyOrder...); diff != "" {
 			t.Fatalf("view of %s (-want +got):\n%s", ref, diff)
 		}
@@ -474,11 +467,10 @@ func TestTheFirstListChangesNothingAndALaterOneDoes(t *testing.T) {
 		t.Errorf("news (-want +got):\n%s", diff)
 	}
 	view, _ := c.View(objecttest.DeploymentRef("web"))
-	was := func(key string) names.Checksum { return content.KeyChecksum(key, "1") }
 	want := []annotation.Edit{
-		{Key: "a", At: objecttest.NoonPlus(30), Seen: 4, Writer: "kubectl", Dated: uint32(objecttest.NoonPlus(30).Unix()), Ended: was("a")}, // as its managed fields show
-		{Key: "b", At: objecttest.NoonPlus(60), Seen: 4, Writer: "late", Ended: was("b")},                                                   // they show a time in the future
-		{Key: "c", At: objecttest.NoonPlus(60), Seen: 4, Ended: was("c")},                                                                   // gone, without a trace
+		{Key: "a", At: objecttest.NoonPlus(30), Seen: 4, Writer: "kubectl", Dated: uint32(objecttest.NoonPlus(30).Unix())}, // as its managed fields show
+		{Key: "b", At: objecttest.NoonPlus(60), Seen: 4, Writer: "late"},                                                   // they show a time in the future
+		{Key: "c", At: objecttest.NoonPlus(60), Seen: 4},                                                                   // gone, without a trace
 	}
 	if diff := cmp.Diff(want, view.Configs[objecttest.ConfigMapRef("web")].Edits, cmp.AllowUnexported(annotation.Edit{})); diff != "" {
 		t.Errorf("edits (-want +got):\n%s", diff)
@@ -501,13 +493,7 @@ func TestAConfigThatComesBackAppearsAgain(t *testing.T) {
 	view, _ := c.View(objecttest.DeploymentRef("web"))
 	want := &content.Config{
 		Ref: objecttest.ConfigMapRef("web"), Keys: content.NewConfigMap(web).Keys, Created: uint32(objecttest.NoonPlus(60).Unix()), Appeared: 5,
-		Edits: []annotation.Edit{
-			{Key: annotation.WholeConfig, At: objecttest.Noon, Seen: 2},
-			{Key: annotation.WholeConfig, At: objecttest.Noon, Seen: 4, Ended: 1},
-			{Key: annotation.WholeConfig, At: objecttest.NoonPlus(60), Seen: 5, Dated: uint32(objecttest.NoonPlus(60).Unix())},
-			{Key: "a", At: objecttest.NoonPlus(10), Seen: 3, Ended: content.KeyChecksum("a", "1")},
-			{Key: "b", At: objecttest.NoonPlus(60), Seen: 5, Dated: uint32(objecttest.NoonPlus(60).Unix())},
-		},
+		Edits: []annotation.Edit{{Key: "a", At: objecttest.NoonPlus(10), Seen: 3}, {Key: "b", At: objecttest.NoonPlus(60), Seen: 5, Dated: uint32(objecttest.NoonPlus(60).Unix())}},
 	}
 	if diff := cmp.Diff(want, view.Configs[objecttest.ConfigMapRef("web")], cmp.AllowUnexported(annotation.Edit{})); diff != "" {
 		t.Errorf("config (-want +got):\n%s", diff)
@@ -555,7 +541,7 @@ func TestWhatAKeyChangedLastIsNeverDatedTooEarly(t *testing.T) {
 		}
 		view, _ := c.View(objecttest.DeploymentRef("web"))
 		edits := view.Configs[objecttest.ConfigMapRef("web")].Edits
-		if bound := len(data) + content.MaxLostKeys + 1 + content.MaxEarlier; len(edits) > bound {
+		if bound := len(data) + content.MaxLostKeys + 1; len(edits) > bound {
 			t.Fatalf("%d edits are kept, at most %d should", len(edits), bound)
 		}
 		for key, at := range last {
@@ -579,11 +565,11 @@ func TestTheEditsOfAConfigThatAlwaysGetsNewKeysStayFew(t *testing.T) {
 	}
 	view, _ := c.View(objecttest.DeploymentRef("web"))
 	edits := view.Configs[objecttest.ConfigMapRef("web")].Edits
-	if len(edits) != 2*content.MaxLostKeys+2 { // one of unknown keys, two of each lost one, the present one
+	if len(edits) != content.MaxLostKeys+2 { // one of unknown keys, the lost ones, the present one
 		t.Fatalf("%d edits", len(edits))
 	}
 	// Key 0966 was the last to be folded: it was lost at second 967.
-	if want := (annotation.Edit{At: objecttest.NoonPlus(967), Seen: 969, OnlyLost: true, Since: edits[0].Since}); edits[0] != want {
+	if want := (annotation.Edit{At: objecttest.NoonPlus(967), Seen: 969, OnlyLost: true}); edits[0] != want {
 		t.Errorf("the oldest are %+v, want %+v", edits[0], want)
 	}
 }
@@ -621,6 +607,7 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	config := *view.Configs[objecttest.ConfigMapRef("web")]
 	config.Edits, config.Keys = slices.Clone(config.Edits), names.NewKeys(slices.Collect(config.Keys.All()))
 	want := View{Workload: objecttest.Pointer(*view.Workload), Configs: map[names.ConfigRef]*content.Config{config.Ref: &config}, Sequence: view.Sequence, Complete: view.Complete}
+	want.Past = map[names.ConfigRef][]content.Past{config.Ref: slices.Clone(view.Past[config.Ref])}
 
 	observe("3", "2", 20)
 	c.ForgetConfig(objecttest.ConfigMapRef("web"), objecttest.Noon)
@@ -630,7 +617,7 @@ func TestAViewStaysAsItWas(t *testing.T) {
 	if want := []names.WorkloadRef{objecttest.DeploymentRef("web"), objecttest.DeploymentRef("another")}; !slices.Equal(catalogtest.RefsOf(referencing), want) {
 		t.Errorf("referencing: %v, want %v", referencing, want)
 	}
-	if diff := cmp.Diff(want, view, cmp.AllowUnexported(annotation.Edit{})); diff != "" {
+	if diff := cmp.Diff(want, view, cmp.AllowUnexported(annotation.Edit{}, content.Past{})); diff != "" {
 		t.Errorf("view (-want +got):\n%s", diff)
 	}
 }

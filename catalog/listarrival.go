@@ -28,7 +28,7 @@ func (c *Catalog) ListConfigs(kind names.ConfigKind, namespace string, configs [
 	for _, config := range configs {
 		delete(missing, config.Ref)
 		if first {
-			config.Edits = config.Fold(content.MaxEdits, content.MaxLostKeys)
+			config.Edits = content.FoldRecorded(config.Edits, config.Keys)
 			c.step(func() bool { c.keepConfig(config); return false })
 		} else if c.take(content.NewArrival(*config, at, true)) {
 			news(config.Ref)

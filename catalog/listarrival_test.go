@@ -89,6 +89,37 @@ func TestWhatCameAfterAListIsNotGone(t *testing.T) {
 	}
 }
 
+func TestTheRecordsOfAConfigsReadersAreOnlyLookedAtWhenPastContentsMayBeDropped(t *testing.T) {
+	c := New()
+	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))))
+	looks := func(state string, at time.Time) (looks int) {
+		a := content.NewArrival(content.NewConfigMap(objecttest.ConfigMap("web", objecttest.Data{"a": state})), at, false)
+		previous, past := c.config(a.Config.Ref), c.past[a.Config.Ref]
+		a.Referenced = true
+		a.Compare(previous, past, func() names.Sighting { looks++; return names.Sighting{} })
+		c.moment++
+		c.putConfig(a)
+		return looks
+	}
+	long := content.SettledAfter.Seconds() + 1
+	for i, test := range []struct {
+		content string
+		at      float64
+		want    int
+	}{
+		{"1", 0, 0}, {"2", 1, 0}, // one past content, a moment ago
+		{"3", 2, 0}, {"3", long + 10, 0}, // no edit
+		{"4", long + 10, 1},
+	} {
+		if got := looks(test.content, objecttest.NoonPlus(test.at)); got != test.want {
+			t.Errorf("arrival %d: %d looks at the records, want %d", i, got, test.want)
+		}
+	}
+	if len(c.past[objecttest.ConfigMapRef("web")]) == 0 {
+		t.Error("no past content is known")
+	}
+}
+
 func BenchmarkList100000ConfigsAgain(b *testing.B) {
 	c, configs := New(), manyConfigs(100_000)
 	listConfigs(c, names.ConfigMap, "", configs, objecttest.Noon, true)
@@ -153,24 +184,14 @@ func BenchmarkAnEventOfAWorkloadOf10000References(b *testing.B) {
 	}
 }
 
-func TestEarlierEditsOfAConfigAreKeptWhileAWorkloadReadsIt(t *testing.T) {
-	c, second := New(), 0
-	requireEdits := func(when string, want int) {
-		t.Helper()
-		for range 3 {
-			second++
-			c.ObserveConfig(content.NewConfigMap(objecttest.ConfigMap("web", objecttest.Data{"a": strconv.Itoa(second)})), objecttest.NoonPlus(float64(second)))
-		}
-		if got := len(c.Config(objecttest.ConfigMapRef("web")).Edits); got != want {
-			t.Errorf("%s: %d edits are kept, want %d", when, got, want)
-		}
+func TestThePastOfAConfigThatNobodyReadsIsNotKept(t *testing.T) {
+	c := New()
+	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("other", false))))
+	for second := range 10 {
+		c.ObserveConfig(content.NewConfigMap(objecttest.ConfigMap("web", objecttest.Data{"a": strconv.Itoa(second)})), objecttest.NoonPlus(float64(second)))
 	}
-	requireEdits("before", 1)
-	c.ObserveWorkload(catalogtest.MustWorkload(objecttest.Deployment(objecttest.ReadsAll("web", false))))
-	requireEdits("while", 4)
-	c.ForgetWorkload(objecttest.DeploymentRef("web"))
-	if edits := c.Config(objecttest.ConfigMapRef("web")).Edits; len(edits) != 1 || !edits[0].IsUnknown() {
-		t.Errorf("after: %+v, want the last edit", edits)
+	c.ForgetConfig(objecttest.ConfigMapRef("web"), objecttest.NoonPlus(20))
+	if len(c.past) != 0 {
+		t.Errorf("kept: %v", c.past)
 	}
-	requireEdits("after", 1)
 }

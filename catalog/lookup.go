@@ -162,7 +162,7 @@ func (l *Lookup) EditedSince(ref names.ConfigRef, keys []string, moment names.Se
 }
 
 func hasEditAfter(config *content.Config, keys []string, moment names.Sequence) bool {
-	return config.HasEdit(func(edit annotation.Edit) bool { return edit.Seen > moment && content.IsAmong(edit, keys) })
+	return slices.ContainsFunc(config.Edits, func(edit annotation.Edit) bool { return edit.Seen > moment && content.IsAmong(edit, keys) })
 }
 
 // IsBackSince reports whether a config was only gone for a while after a moment, as far as keys are concerned: it has appeared again
@@ -181,7 +181,7 @@ func (l *Lookup) ShowedEditTo(w *workload.Workload, ref names.ConfigRef, moment 
 		return false
 	}
 	selected := content.Selections(w.ReferencesTo(ref))
-	return config.HasEdit(func(edit annotation.Edit) bool { return edit.Seen > moment && config.IsSeen(edit, selected) })
+	return slices.ContainsFunc(config.Edits, func(edit annotation.Edit) bool { return edit.Seen > moment && config.IsSeen(edit, selected) })
 }
 
 // EditedFor returns when the last edit of a config was made that the pod template of a workload lets it see, zero if none is known.
@@ -204,7 +204,7 @@ func (l *Lookup) ContentKey(ref names.ConfigRef) string {
 // config that is gone.
 func (l *Lookup) ShowedEdit(ref names.ConfigRef, keys []string, since time.Time) bool {
 	config := l.Config(ref)
-	return config == nil || config.HasEdit(func(edit annotation.Edit) bool {
+	return config == nil || slices.ContainsFunc(config.Edits, func(edit annotation.Edit) bool {
 		return edit.Seen > 0 && edit.At.After(since) && content.IsAmong(edit, keys)
 	})
 }

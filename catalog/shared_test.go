@@ -44,8 +44,8 @@ func TestNamingConfigsThatAreNotSharedCostsNothingButTheirNames(t *testing.T) {
 			t.Error("it is kept although it is gone")
 		}
 	}
-	if c.gone > 0 {
-		t.Errorf("%d configs that are gone", c.gone)
+	if len(c.past) > 0 || c.gone > 0 {
+		t.Errorf("%d past contents, %d configs that are gone", len(c.past), c.gone)
 	}
 }
 
@@ -121,8 +121,8 @@ func TestTheIndexOfOtherNamespacesFollowsWorkloadsAndConfigs(t *testing.T) {
 		}
 		c.ForgetConfig(objecttest.FlagsThere, objecttest.NoonPlus(1e6))
 		elsewhere := slices.Collect(c.references.Elsewhere(objecttest.FlagsThere))
-		if len(elsewhere) > 0 || c.references.Len() > 0 || c.gone > 0 || c.configs.Len() > 0 {
-			t.Fatalf("left: %v, %v, %d, %d", elsewhere, c.references, c.gone, c.configs.Len())
+		if len(elsewhere) > 0 || len(c.past) > 0 || c.references.Len() > 0 || c.gone > 0 || c.configs.Len() > 0 {
+			t.Fatalf("left: %v, %v, %v, %d, %d", elsewhere, c.past, c.references, c.gone, c.configs.Len())
 		}
 	})
 }

@@ -67,7 +67,7 @@ type spread struct {
 
 func newSpread(config *content.Config, moment names.Sequence, key content.ChecksumKey, wholes *content.WholeChecksums) *spread {
 	s := &spread{config: config, key: key, moment: moment, wholes: wholes}
-	for edit := range config.LastEdits(template.Selection{}) {
+	for _, edit := range config.Edits {
 		s.add(edit)
 	}
 	if creation := config.Creation(); moment > 0 {
@@ -121,7 +121,7 @@ func (s *spread) keysIn(selected []template.Selection) []string {
 	for _, edit := range s.edits {
 		switch {
 		case !s.config.IsSeen(edit, selected) || slices.Contains(keys, edit.Key):
-		case !edit.IsOfKey() || len(keys) == names.MaxNamed:
+		case edit.Key == "" || len(keys) == names.MaxNamed:
 			return nil
 		default:
 			keys = append(keys, edit.Key)

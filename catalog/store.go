@@ -22,6 +22,7 @@ type store struct {
 	key              content.ChecksumKey
 	configs          index.Scoped[names.ConfigKind, *content.Config]
 	gone             int // how many configs are marked as deleted
+	past             map[names.ConfigRef][]content.Past
 	workloads        index.Scoped[names.WorkloadKind, *workload.Workload]
 	// workloadKinds are the kinds of which there has been a workload.
 	workloadKinds []names.WorkloadKind
@@ -35,6 +36,7 @@ func newStore(kinds []names.ConfigKind) store {
 	return store{
 		kinds:      kinds,
 		configs:    index.NewScoped[names.ConfigKind, *content.Config](),
+		past:       make(map[names.ConfigRef][]content.Past),
 		workloads:  index.NewScoped[names.WorkloadKind, *workload.Workload](),
 		references: index.NewReferences(),
 		held:       newHoldIndex(),
@@ -101,16 +103,14 @@ func (s *store) release(config names.ConfigRef) {
 	if config = config.Source(); s.isReferenced(config) {
 		return
 	}
+	delete(s.past, config)
 	s.forgetUnmounted(config)
-	switch known := s.config(config); {
-	case known == nil:
-	case known.Deleted:
+	if s.gone == 0 {
+		return
+	}
+	if known := s.config(config); known != nil && known.Deleted {
 		s.dropConfig(config)
 		s.gone--
-	default:
-		if without := known.WithoutEarlier(); without != known {
-			s.keepConfig(without)
-		}
 	}
 }
 
@@ -146,7 +146,10 @@ func (s *store) removeConfig(ref names.ConfigRef, at time.Time) bool {
 		s.dropConfig(ref)
 		return false
 	}
-	s.keepConfig(config.Gone(names.Sighting{At: at, Seen: s.moment}))
+	deleted := *config
+	deleted.Deleted, deleted.Policy = true, config.Policy.WhenGone()
+	s.keepConfig(&deleted)
+	s.past[ref] = content.WithGone(s.past[ref], names.Sighting{At: at, Seen: s.moment})
 	s.gone++
 	return true
 }

@@ -16,7 +16,10 @@ type View struct {
 	// Configs holds the referenced configs that are known.
 	Configs map[names.ConfigRef]*content.Config
 	// Sources holds those that are of other namespaces, as the catalog keeps them; see [View.Source].
-	Sources  map[names.ConfigRef]*content.Config
+	Sources map[names.ConfigRef]*content.Config
+	// Past holds the past contents of these configs, the oldest first. Configs without past
+	// contents are absent.
+	Past     map[names.ConfigRef][]content.Past
 	Sequence names.Sequence
 	// Complete is the moment at which the catalog had last taken in the first list of a kind of
 	// config.
@@ -70,9 +73,20 @@ func (l *Lookup) View(ref names.WorkloadRef) (View, bool) {
 		if config := l.config(reference.Config); config != nil {
 			view.Configs[reference.Config] = config
 		}
+		if past, found := l.past[reference.Config]; found {
+			view.addPast(reference.Config, past)
+		}
 	}
 	view.Workload = view.Workload.WithoutRecordOf(unrecorded)
 	return view, true
+}
+
+// addPast adds the past contents of a config.
+func (v *View) addPast(config names.ConfigRef, past []content.Past) {
+	if v.Past == nil {
+		v.Past = make(map[names.ConfigRef][]content.Past)
+	}
+	v.Past[config] = past
 }
 
 // Missing is a config that the containers need to start, and that does not exist or lacks a key.
@@ -138,6 +152,9 @@ func (v *View) addShared(s *store, ref names.ConfigRef) (isUnrecorded bool) {
 		v.Sources = make(map[names.ConfigRef]*content.Config)
 	}
 	v.Sources[ref] = known
+	if past, found := s.past[source]; found {
+		v.addPast(ref, past)
+	}
 	v.Listing = v.Listing || s.listing[source.Namespace] > 0
 	since, _ := config.SharedSince(ref.Namespace)
 	return since.Began > v.Workload.RecordSeen

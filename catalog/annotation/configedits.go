@@ -14,10 +14,9 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
-// Edit is a change of one key's content, the end of what it was before.
+// Edit is the last known change of one key's content.
 type Edit struct {
-	// Key is the name of the key, [WholeConfig] if the config itself came or went, and empty if the edit stands for several ones,
-	// of keys that are no longer known; see [content.FoldEdits].
+	// Key is the name of the key, empty if the edit stands for several ones, of keys that are no longer known; see [content.FoldEdits].
 	Key string
 	// At is when the edit happened: the time at which the watch showed it or, if no
 	// controller watched, the time in the config's managedFields, in whole seconds.
@@ -30,31 +29,20 @@ type Edit struct {
 	// if it does not.
 	Dated uint32
 	// Binary means that the edit concerns only binaryData: the watch showed that the key was not in the data before or after,
-	// nor did an edit of the key before this one concern the data.
+	// nor did an edit of the key concern the data that this one replaces.
 	Binary bool
-	// Ended is the checksum of what the edit ended, 0 if there was nothing, and EndedBinary means that it was in the binaryData.
-	// Both are zero if no watch showed the edit.
-	Ended       names.Checksum
-	EndedBinary bool
-	// Since is when the first of several contents came, in seconds of Unix time, if the edits between them are not known any more
-	// and this one stands for their ends; 0 for an edit that ended one content.
-	Since uint32
+	// Creation means that the edit is the creation of the whole config.
+	Creation bool
 	// OnlyLost means that an edit stands for several ones, of keys that the config no longer had.
 	OnlyLost bool
 }
 
-// WholeConfig stands for the name of a key in an edit that is the creation or the deletion of the whole config.
-const WholeConfig = "/"
-
 // Join makes an edit of any key stand for one more. It is as late as the latest of them: a pod that has missed one of them
-// has missed this one. Since is that of the one more.
-func (e *Edit) Join(edit Edit, since uint32, isLost bool) {
+// has missed this one.
+func (e *Edit) Join(edit Edit, isLost bool) {
 	isFirst := e.At.IsZero()
 	e.OnlyLost = e.OnlyLost && (isLost || edit.OnlyLost)
 	e.Binary = edit.Binary && (isFirst || e.Binary)
-	if e.Since == 0 || since > 0 && since < e.Since {
-		e.Since = since
-	}
 	if edit.At.After(e.At) {
 		e.At = edit.At
 	}
@@ -67,24 +55,7 @@ func (e *Edit) Join(edit Edit, since uint32, isLost bool) {
 
 // IsJoined reports whether the edit stands for several ones, of keys that are not known. All but one of them may have
 // happened earlier.
-func (e Edit) IsJoined() bool { return e.Key == "" }
-
-// IsCreation reports whether the edit is the creation of the whole config.
-func (e Edit) IsCreation() bool { return e.Key == WholeConfig && e.Ended == 0 }
-
-// IsOfKey reports whether the edit is one of a key, whose name is known.
-func (e Edit) IsOfKey() bool { return e.Key != "" && e.Key != WholeConfig }
-
-// DoneBy returns a time by which the edit had happened, like [Edit.Earliest]: the API truncates times.
-func (e Edit) DoneBy() time.Time {
-	if at := time.Unix(int64(e.Dated)+1, 0); e.Dated > 0 && at.Before(e.At) {
-		return at
-	}
-	return e.At
-}
-
-// IsUnknown reports whether the edit ended more than one content, of which none is known.
-func (e Edit) IsUnknown() bool { return e.Since > 0 || e.IsJoined() }
+func (e Edit) IsJoined() bool { return e.Key == "" && !e.Creation }
 
 // Earliest returns when the edit happened, or an earlier time: when the watch showed it or, if the
 // API server dates it earlier, that time.

@@ -28,8 +28,7 @@ type Config struct {
 	// Appeared is the moment at which the watch showed the config as new, and 0
 	// if it was there when the catalog began to watch.
 	Appeared names.Sequence
-	// Edits holds the known changes of the content by key, those of one key in their order: the last one, and some of the earlier
-	// ones while a workload references the config. It is empty for most configs; see [Config.LastEdits] and [Config.Versions].
+	// Edits holds the known changes of the content; it is empty for most configs.
 	Edits []annotation.Edit
 	// Policy is what the config's annotations ask of restarts, nil for most configs and for those
 	// that are gone.

@@ -4,8 +4,8 @@
 //
 //   - A key has a checksum. The checksum of a config for a workload is made of the checksums of the keys that the
 //     workload sees.
-//   - An edit says when a key changed, as the watch showed it and by the API server's clock, and what it ended.
-//   - A version is content that a key, or the whole config, had from one edit to the next.
+//   - An edit says when a key changed, as the watch showed it and by the API server's clock.
+//   - A past content is content that a key, or the whole config, had for a while.
 //   - An arrival is a config on its way into the catalog. It is compared before the catalog is locked: it may have
 //     tens of thousands of keys and be edited in a loop.
 //   - A mount is what the Secrets Store CSI driver reports of one pod and class.
@@ -28,17 +28,18 @@
 // later than the creation. The creation is a change only for an optional reference that sees a key. A deleted config
 // is no change: it stays, marked as deleted, while a workload references it.
 //
-// # Earlier versions
+// # Past contents
 //
-// The edits of a key are kept in their order, and each but the first ended what the one before it began. So they give
-// the versions of the key, with the times of the API server if these are earlier than the watch showed them. Another
-// write of the same manager can only move an end to a later time, so in doubt a workload restarts once too often. That
-// a whole config came or went is an edit, too, and its absence a version, for containers that can start without it.
+// Content that was there for a while is kept with the times at which it came and went: those of the API server if they
+// are earlier than the watch showed them. Another write of the same manager can only move an end to a later time, so
+// in doubt a workload restarts once too often. The absence of a whole config counts as content, too, for containers
+// that can start without it.
 //
-// The edits are bounded. Of each key the last one is kept, and of each config that a workload reads 64 earlier ones, 8
-// of a key. If earlier ones are left out, the next edit stands for them: what it ended is one version of unknown
-// content. The edits of at most 1,000 keys are kept, and of 32 removed keys. The others become one edit of unknown
-// keys, which ended one version of unknown content.
+// The history is bounded: 8 contents of each key, and 64 of each config. Older ones, and those of an edit of 64 keys
+// or more, become one of unknown content, of up to 128 keys and then of all. What went before all records of the
+// config's workloads were made is dropped two minutes later, which is longer than any request takes, when the config
+// is edited again. Of a config that no workload reads, no past is kept. Of edits of removed keys, 32 are kept, and
+// 1,000 edits in all; older ones become one edit of unknown keys.
 //
 // # Configs that do not count
 //

@@ -134,7 +134,7 @@ func TestProgramsMayReadThroughTheAPIWheneverAnyContainerStarts(t *testing.T) {
 	}
 	var read []float64
 	for _, second := range []float64{0, 10, 15, 20, 30} {
-		if all.allOf(w.References[1:]).hasAny(names.Interval{From: objecttest.NoonPlus(second), Until: objecttest.NoonPlus(second)}) {
+		if all.isAnyIn(names.Interval{From: objecttest.NoonPlus(second), Until: objecttest.NoonPlus(second)}, &w.References[1]) {
 			read = append(read, second)
 		}
 	}
@@ -148,7 +148,7 @@ func TestProgramsMayReadThroughTheAPIWheneverAnyContainerStarts(t *testing.T) {
 	if at := newReads([]Pod{got}, false).of(w.References[1:]).first; len(got.Started) != 2 || !at.Equal(objecttest.NoonPlus(10)) {
 		t.Errorf("with many containers: %+v", got)
 	}
-	if !newReads([]Pod{got}, true).allOf(w.References[1:]).hasAny(names.Interval{From: objecttest.NoonPlus(28), Until: objecttest.NoonPlus(28)}) {
+	if !newReads([]Pod{got}, true).isAnyIn(names.Interval{From: objecttest.NoonPlus(28), Until: objecttest.NoonPlus(28)}, &w.References[1]) {
 		t.Error("one of many containers may have started at any time in between")
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
-	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
@@ -44,7 +43,7 @@ type Cause struct {
 // add adds the key, the writer and the moment of an edit that a watch showed, as far as they are
 // known. Call tidy after adding all edits.
 func (c *Cause) add(edit annotation.Edit) {
-	if edit.IsOfKey() {
+	if edit.Key != "" {
 		c.Keys = append(c.Keys, edit.Key)
 	} else {
 		c.Unnamed = true
@@ -216,7 +215,7 @@ func EditedBefore(v *catalog.View, d *Decision) (first time.Time) {
 			continue
 		}
 		selected := content.Selections(v.Workload.ReferencesTo(d.Causes[i].Config))
-		for edit := range config.LastEdits(template.Selection{}) {
+		for _, edit := range config.Edits {
 			isFirst := edit.Seen == 0 && edit.At.After(written) && (first.IsZero() || edit.At.Before(first))
 			if isFirst && config.IsSeen(edit, selected) {
 				first = edit.At
@@ -242,7 +241,7 @@ func MomentsUntil(c *catalog.Catalog, ref names.ConfigRef, keys []string, until 
 	config := c.Config(ref)
 	var cause Cause
 	if config != nil {
-		for edit := range config.LastEdits(template.Selection{}) {
+		for _, edit := range config.Edits {
 			if content.IsAmong(edit, keys) && !edit.Earliest().After(until) {
 				cause.addMoment(edit.Seen)
 			}

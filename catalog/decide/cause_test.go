@@ -37,7 +37,7 @@ func (s *story) momentOf(key string) names.Sequence {
 	if key == "" {
 		return config.Appeared
 	}
-	return config.LastOf(key).Seen
+	return lastOfKey(config.Edits, key).Seen
 }
 
 func TestACauseHasTheMomentsOfTheEditsThatAreTheReason(t *testing.T) {

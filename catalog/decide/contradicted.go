@@ -5,68 +5,77 @@ import (
 	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/record"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
-// noteContradiction notes whether the record is contradicted, and since when. It reports whether a config had other content than
-// the recorded one, although it has that now.
-func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfig) (hasReturned bool) {
-	w := view.Workload
-	first := names.Sighting{At: w.ContradictedSince()}
+// noteContradiction notes whether the record is contradicted, and since when.
+func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfig, spans []span) {
+	first := names.Sighting{At: view.Workload.ContradictedSince()}
 	note := func(from names.Sighting) {
 		if first.At.IsZero() || !from.At.After(first.At) {
 			first = from
 		}
 	}
-	_, hasReturned = markedSpan(view, seenConfigs)
+	for i := range seenConfigs {
+		if s := &seenConfigs[i]; s.standing == otherThanRecorded {
+			d.Contradicts = true
+			s.eachChange(view.Workload, view.Past[s.ref], note)
+		}
+	}
+	for _, s := range spans {
+		d.Contradicts = true
+		if s.from.Seen > 0 {
+			note(s.from)
+		}
+	}
+	if d.Contradicts {
+		eachOpenAbsence(view, seenConfigs, note)
+		d.Contradicted = first
+	}
+}
+
+// eachOpenAbsence calls a function with the moment since which a recorded config is gone. Containers
+// that start without it have other content than the record says.
+func eachOpenAbsence(v *catalog.View, seenConfigs []seenConfig, gone func(names.Sighting)) {
 	for i := range seenConfigs {
 		s := &seenConfigs[i]
-		if s.standing == otherThanRecorded {
-			d.Contradicts = true
-			s.eachChange(w, note)
+		if s.standing != lost {
+			continue
 		}
-		for span := range s.spans(w) {
-			hasReturned = true
-			note(span.from)
-		}
-	}
-	if d.Contradicts = d.Contradicts || hasReturned; !d.Contradicts {
-		return false
-	}
-	for i := range seenConfigs { // containers that start without a config have other content than the record says
-		s := &seenConfigs[i]
-		if gone := view.Configs[s.ref].GoneSince(); s.standing == lost && gone.Seen > 0 && s.isOptional() {
-			note(gone)
+		for _, p := range v.Past[s.ref] {
+			if p.IsOpen() && p.ConcernsAny(s.references) {
+				gone(p.From)
+			}
 		}
 	}
-	d.Contradicted = first
-	return hasReturned
 }
 
 // eachChange calls a function with each known change since the record of what the workload sees of
 // a config.
-func (s *seenConfig) eachChange(w *workload.Workload, change func(names.Sighting)) {
-	note := func(shown names.Sighting, from time.Time) {
+func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, change func(names.Sighting)) {
+	note := func(shown, from names.Sighting) {
 		if isLater(w, shown) {
-			change(names.Sighting{At: from, Seen: shown.Seen})
+			change(from)
 		}
 	}
 	for edit := range s.edits() {
 		shown := names.Sighting{At: edit.At, Seen: edit.Seen}
-		switch {
-		case edit.Key == annotation.WholeConfig && !edit.IsCreation(): // see below
-		case edit.IsUnknown(): // any time since the record
-			note(shown, names.Latest(time.Unix(int64(edit.Since), 0), w.Record.Written))
-		default:
-			note(shown, edit.Earliest())
+		from := shown
+		if edit.IsJoined() { // any time since the record
+			from.At = w.Record.Written
 		}
+		note(shown, from)
 	}
-	if s.isOptional() {
-		for absence := range s.config.Absences() { // no record includes it, so it counts if it outlasted the record
-			note(absence.Until, absence.From.At)
+	for i := range past {
+		switch p := &past[i]; {
+		case !p.ConcernsAny(s.references):
+		case p.IsAbsence(): // no record includes it, so it counts if it outlasted the record
+			note(p.Until, names.Sighting{At: p.From.At, Seen: p.Until.Seen})
+		default:
+			note(p.From, p.From)
 		}
 	}
 }
@@ -78,17 +87,10 @@ const reasonLacking = "a config is gone whose content differed from the record f
 func lacksContradicted(v *catalog.View, seenConfigs []seenConfig) bool {
 	w := v.Workload
 	return slices.ContainsFunc(seenConfigs, func(s seenConfig) bool {
-		if s.standing != lost || w.Record.Marked || v.Configs[s.ref] == nil {
-			return s.standing == lost && w.Record.Marked
-		}
-		for readers := range names.Runs(s.references, seeTheSame) {
-			for version := range v.Configs[s.ref].Versions(&readers[0]) {
-				if _, isLater := since(&version, w); isLater {
-					return true
-				}
-			}
-		}
-		return false
+		return s.standing == lost && (w.Record.Marked || slices.ContainsFunc(v.Past[s.ref], func(p content.Past) bool {
+			_, isLater := since(&p, w)
+			return isLater && !p.IsOpen() && p.ConcernsAny(s.references)
+		}))
 	})
 }
 

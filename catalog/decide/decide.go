@@ -33,7 +33,8 @@ func Decide(view catalog.View) Decision {
 		}
 		return decision.with(AskPods, "a config changed, and no record shows whether the pods have read it")
 	}
-	causes, hasReturned := differences(w, seenConfigs), decision.noteContradiction(&view, seenConfigs)
+	causes, spans := differences(w, seenConfigs), spans(&view, seenConfigs)
+	decision.noteContradiction(&view, seenConfigs, spans)
 	switch {
 	case len(causes) > 0 && hasRested(w):
 		return decision.with(AskPods, "the content differs from the record, but the workload has wanted no pods of its template since then")
@@ -44,7 +45,7 @@ func Decide(view catalog.View) Decision {
 		return decision.with(AskPods, "a config appeared that containers can start without, or changed since it appeared")
 	case hasRotated(&view):
 		return decision.with(AskPods, "files were rotated in some pods of the namespace")
-	case hasReturned:
+	case len(spans) > 0:
 		return decision.with(AskPods, "the content is back to what is recorded, but pods may have read different content in between")
 	case hasChangedMethod(w):
 		return decision.with(AskPods, reasonInterrupted)
@@ -65,9 +66,17 @@ func ByPods(view catalog.View, pods []Pod) Decision {
 	w := view.Workload
 	pods = withoutEvicted(w, pods)
 	seenConfigs := seenConfigs(&view)
-	decision := newDecision(&view, seenConfigs)
-	reads := newReads(pods, decision.noteContradiction(&view, seenConfigs))
-	differs, returned := decision.addStale(&view, seenConfigs, reads)
+	decision, spans := newDecision(&view, seenConfigs), spans(&view, seenConfigs)
+	reads := newReads(pods, len(spans) > 0)
+	decision.noteContradiction(&view, seenConfigs, spans)
+	differs := false
+	for _, candidate := range candidates(&view, seenConfigs, unknownToRecord(w)) {
+		if edits, isStale := candidate.missed(reads.of(candidate.readers).first); isStale {
+			decision.addCause(candidate.readers[0].Config, edits)
+			differs = differs || candidate.otherUntil.Equal(names.Always.Until)
+		}
+	}
+	returned := decision.addReturned(w, spans, reads)
 	rotated := decision.addRotated(&view, pods)
 	decision.nameCauses(decision.Causes)
 	switch {
@@ -108,7 +117,7 @@ func differences(w *workload.Workload, seenConfigs []seenConfig) []Cause {
 			continue
 		}
 		cause, selected := Cause{Config: s.ref}, content.Selections(s.references)
-		for edit := range s.config.LastEdits(template.Selection{}) {
+		for _, edit := range s.config.Edits {
 			if slices.ContainsFunc(selected, func(selection template.Selection) bool { return content.Concerns(edit, selection) }) && s.narrowing.isCause(edit) {
 				cause.addSince(w, edit)
 			}

@@ -186,7 +186,7 @@ func TestDecidingModifiesNothing(t *testing.T) {
 	s.config("b", objecttest.Data{"k": "1"}, 10)
 	s.config("a", objecttest.Data{"k": "2"}, 20)
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	exact := cmp.AllowUnexported(annotation.Edit{})
+	exact := cmp.AllowUnexported(annotation.Edit{}, content.Past{})
 	want := catalog.View{Workload: objecttest.Pointer(*view.Workload), Configs: map[names.ConfigRef]*content.Config{}, Sequence: view.Sequence, Complete: view.Complete}
 	want.Workload.References = append([]template.Reference(nil), view.Workload.References...)
 	for ref, config := range view.Configs {

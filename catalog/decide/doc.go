@@ -57,7 +57,7 @@
 //
 // # Which intervals count
 //
-// Those that end after the record or, without one, after the opt-in (counts.go):
+// Those that end after the record or, without one, after the opt-in (counting.go):
 //
 //	what the watch showed                       by the order in which it showed both
 //	what no watch showed                        by the dates

@@ -20,7 +20,7 @@ import (
 // joinEdits joins the edits that a catalog knows of a config, but for the last ones.
 func joinEdits(c *catalog.Catalog, ref names.ConfigRef, but int) {
 	config := c.Config(ref)
-	config.Edits = config.Fold(but, but) // of a value that no view has yet
+	config.Edits = content.FoldEdits(config.Edits, config.Keys, but, but) // of a value that no view has yet
 }
 
 // retold is a story that is told twice: to a catalog that remembers each edit, and to one that joins all but a few.
@@ -162,8 +162,7 @@ func TestContentThatCameBackIsNotLostAmongVeryManyEdits(t *testing.T) {
 
 func TestTheLastEditOfAKeyMayBeOneOfThoseThatAreJoined(t *testing.T) {
 	edits := []annotation.Edit{{Seen: 3}, {Key: "b", Seen: 4}}
-	config := content.Config{Edits: edits}
-	if a, b := config.LastOf("a"), config.LastOf("b"); a != edits[0] || b != edits[1] {
+	if a, b := lastOfKey(edits, "a"), lastOfKey(edits, "b"); a != edits[0] || b != edits[1] {
 		t.Errorf("the last edits are %+v and %+v, want %+v", a, b, edits)
 	}
 }
@@ -196,14 +195,14 @@ func (s *story) losesKeys(state objecttest.Data, from float64) {
 }
 
 func TestEditsOfLostKeysRestartNothingThatDidNotSeeThem(t *testing.T) {
-	before := objecttest.ManyKeys(2*content.MaxEarlier, "1")
+	before := objecttest.ManyKeys(2*content.MaxPast, "1")
 	before["a"] = "1"
 	for name, test := range map[string]struct {
 		happens func(*story)
 		want    Outcome
 	}{
 		"and all other keys change and come back": {func(s *story) {
-			changed := objecttest.ManyKeys(2*content.MaxEarlier, "2")
+			changed := objecttest.ManyKeys(2*content.MaxPast, "2")
 			changed["a"] = "2"
 			s.config("web", changed, 1000)
 			s.config("web", before, 1010)

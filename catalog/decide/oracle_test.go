@@ -202,7 +202,7 @@ func (o oracle) edits(m mention, config *content.Config) ([]annotation.Edit, boo
 	if otherwise || m.Optional && config.Seen([]template.Selection{m.Keys}).Len() > 0 {
 		edits = append(edits, config.Creation())
 	}
-	for edit := range config.LastEdits(template.Selection{}) {
+	for _, edit := range config.Edits {
 		if config.IsVisible(edit, m.Keys) {
 			edits = append(edits, edit)
 		}
@@ -296,7 +296,7 @@ func (o oracle) missed(edits []annotation.Edit, config *content.Config, read tim
 func (o oracle) isMissed(edit annotation.Edit, read time.Time) bool {
 	late := edit.At.Sub(read)
 	inDoubt := late >= -time.Second && late <= time.Second
-	if inDoubt && edit.IsCreation() && edit.Seen == 0 {
+	if inDoubt && edit.Creation && edit.Seen == 0 {
 		return false
 	}
 	return late > time.Second || inDoubt && edit.Seen >= o.view.Workload.PodTemplateSeen
@@ -326,18 +326,19 @@ func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
 		if config == nil || !isRecorded || !w.Record.Trusted || recorded != o.checksum(config, o.view.Key) {
 			continue
 		}
-		for past := range config.Versions(&m.Reference) {
-			key, _ := content.FindKey(config.Keys, past.End.Key)
-			was := names.Key{Name: past.End.Key, Checksum: past.End.Ended, Binary: past.End.EndedBinary}
+		for _, past := range o.view.Past[m.Config] {
+			key, _ := content.FindKey(config.Keys, past.Key)
 			// A key that was in the binaryData was missing for an environment, whatever the record says.
-			isMoved := past.End.IsOfKey() && m.Keys.Selects(was) != m.Keys.Selects(key)
-			isOther := past.End.IsUnknown() || past.IsAbsence() || was.Checksum != key.Checksum && m.Keys.Selects(key) || isMoved
-			isLater := past.From.Seen > w.RecordSeen || (past.End.IsUnknown() || isMoved) && past.Until.Seen > w.RecordSeen
-			if !isLater || !isOther {
+			isMoved := past.Key != "" && m.Keys.DataOnly && past.WasBinary != key.Binary
+			isOther := past.Mixed || past.Key == "" || past.Content != key.Checksum || isMoved
+			isVisible := past.Key == "" && (past.Mixed || m.Optional) ||
+				past.Key != "" && m.Keys.HasName(past.Key) && !(m.Keys.DataOnly && past.Binary)
+			isLater := past.From.Seen > w.RecordSeen || (past.Mixed || isMoved) && past.Until.Seen > w.RecordSeen
+			if !isLater || past.Until.Seen == 0 || !isOther || !isVisible {
 				continue
 			}
-			if past.IsVague {
-				past.From.At = names.Latest(past.From.At, w.Record.Written)
+			if past.Mixed && past.From.Seen <= w.RecordSeen {
+				past.From.At = w.Record.Written
 			}
 			for _, pod := range pods {
 				if read, hasRead := m.readAt(pod); hasRead && o.isWithin(past, read) {
@@ -346,8 +347,8 @@ func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
 					}
 					// Without an edit of that key, the config was gone at that time, or made again.
 					isNamed := false
-					for edit := range config.LastEdits(template.Selection{}) {
-						if edit.Key == past.End.Key {
+					for _, edit := range config.Edits {
+						if edit.Key == past.Key {
 							found[m.Config].add(edit)
 							isNamed = true
 						}
@@ -367,7 +368,7 @@ func (o oracle) addReturned(causes []Cause, pods []Pod) []Cause {
 	return all
 }
 
-func (o oracle) isWithin(past content.Version, read time.Time) bool {
+func (o oracle) isWithin(past content.Past, read time.Time) bool {
 	if past.Until.Seen < o.view.Workload.PodTemplateSeen {
 		return !read.Before(past.From.At) && !read.After(past.Until.At)
 	}

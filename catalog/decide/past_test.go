@@ -7,10 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
+	"kubernetes-deployment-restart-controller/catalog/template"
 )
 
-// An edit of very many keys concerns only those who read one of these keys.
+// An edit of very many keys is kept as one. It concerns only those who read one of these keys.
 func TestAnEditOfManyKeysRestartsOnlyWhoReadsOneOfThem(t *testing.T) {
 	content := func(value string) objecttest.Data {
 		all := objecttest.ManyKeys(200, "0")
@@ -52,5 +54,27 @@ func TestAnEditOfManyKeysRestartsOnlyWhoReadsOneOfThem(t *testing.T) {
 				requireOutcome(t, s, test.want, startedAt(objecttest.NoonPlus(65+10*float64(len(values)-2))))
 			})
 		}
+	}
+}
+
+// Whoever edits all keys again and again must not multiply the memory of the config.
+func TestEarlierContentOfVeryManyKeysConcernsAllKeys(t *testing.T) {
+	s := begin(objecttest.Deployment(objecttest.ReadsKey("web", "other", false)))
+	s.listed(objecttest.ConfigMap("web", objecttest.ManyKeys(content.MaxJoinedKeys+1, "0")))
+	for i := range 20 {
+		s.config("web", objecttest.ManyKeys(content.MaxJoinedKeys+i%2, string(rune('a'+i))), float64(60+i))
+	}
+	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
+	past := view.Past[objecttest.ConfigMapRef("web")]
+	if len(past) == 0 || len(past) > content.MaxPastOfKey {
+		t.Errorf("%d contents are kept", len(past))
+	}
+	for _, p := range past {
+		if len(p.Joined) > content.MaxJoinedKeys {
+			t.Errorf("one concerns %d keys", len(p.Joined))
+		}
+	}
+	if oldest := past[0]; oldest.Joined != nil || !oldest.Concerns(&template.Reference{Keys: template.Selection{Names: []string{"other"}}}) {
+		t.Errorf("the oldest concerns %d keys", len(oldest.Joined))
 	}
 }

@@ -2,7 +2,6 @@ package decide
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"testing"
 
@@ -34,16 +33,14 @@ func TestTheIntervalsOfOneWorkloadAreBounded(t *testing.T) {
 	w.Record = record.Record{Checksums: Decide(view).Checksums, Trusted: true, Written: objecttest.Noon}
 	w.ResourceVersion = "2"
 	c.ObserveWorkload(w)
-	for version := 1; version <= content.MaxEarlierOfKey+1; version++ {
+	for version := 1; version <= content.MaxPastOfKey+1; version++ {
 		for number := range configs {
-			c.ObserveConfig(state(number, version%(content.MaxEarlierOfKey+1)), objecttest.NoonPlus(float64(10*version)))
+			c.ObserveConfig(state(number, version%(content.MaxPastOfKey+1)), objecttest.NoonPlus(float64(10*version)))
 		}
 	}
 	view, _ = c.View(w.Ref)
-	for _, s := range seenConfigs(&view) {
-		if spans := len(slices.Collect(s.spans(view.Workload))); spans == 0 || spans > content.MaxEarlier+keys {
-			t.Errorf("%d intervals", spans)
-		}
+	if spans := spans(&view, seenConfigs(&view)); len(spans) <= maxSpans || len(spans) > maxSpans+content.MaxPast+configs {
+		t.Errorf("%d intervals", len(spans))
 	}
 	for name, test := range map[string]struct {
 		mounted  float64
@@ -59,18 +56,4 @@ func TestTheIntervalsOfOneWorkloadAreBounded(t *testing.T) {
 			t.Errorf("a pod that read its configs %s: %v, want a restart: %t", name, got.Outcome, test.restarts)
 		}
 	}
-}
-
-// A config that goes and returns again and again has more absences than are kept one by one.
-func TestAnAbsenceIsNotLostAmongManyLaterOnes(t *testing.T) {
-	s := begin(objecttest.Deployment(objecttest.ReadsAll("web", true)))
-	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "1"}))
-	s.recorded(10)
-	for i := range 2 * content.MaxEarlierOfKey {
-		s.catalog.ForgetConfig(objecttest.ConfigMapRef("web"), objecttest.NoonPlus(float64(20+20*i)))
-		s.created("web", objecttest.Data{"a": "1"}, float64(30+20*i))
-	}
-	requireOutcome(t, s, Restart, startedAt(objecttest.NoonPlus(25)))
-	requireOutcome(t, s, Keep, startedAt(objecttest.NoonPlus(5)))
-	requireOutcome(t, s, Keep, startedAt(objecttest.NoonPlus(900)))
 }

@@ -19,7 +19,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 	"kubernetes-deployment-restart-controller/catalog/record"
-	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
@@ -71,7 +70,7 @@ func TestARecordThatCannotBeReadCompletelyIsNotMarked(t *testing.T) {
 
 // A config is edited at random. What it was between two edits is compared with what is kept of
 // it, as far as there is room.
-func TestTheVersionsOfAConfigAreWhatItWas(t *testing.T) {
+func TestThePastOfAConfigIsWhatItWas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := begin(objecttest.Deployment(objecttest.ReadsAll("web", false)))
 		keys := []string{"a", "b", "c"}
@@ -87,12 +86,12 @@ func TestTheVersionsOfAConfigAreWhatItWas(t *testing.T) {
 		s.listed(objecttest.ConfigMap("web", draw()))
 		history := []objecttest.Data{nil} // by second; what was there at first does not count
 		state := map[string]names.Checksum{}
-		for second := 1; second <= rapid.IntRange(1, content.MaxEarlierOfKey).Draw(t, "edits"); second++ {
+		for second := 1; second <= rapid.IntRange(1, content.MaxPastOfKey).Draw(t, "edits"); second++ {
 			history = append(history, draw())
 			s.config("web", history[second], float64(second))
 		}
 		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-		config := view.Configs[objecttest.ConfigMapRef("web")]
+		past := view.Past[objecttest.ConfigMapRef("web")]
 		for _, key := range keys {
 			var want, got []string
 			from := 0 // since when the key has had its content; 0 if that was there at first
@@ -106,8 +105,10 @@ func TestTheVersionsOfAConfigAreWhatItWas(t *testing.T) {
 				}
 				from = second
 			}
-			for v := range config.Versions(&template.Reference{Keys: template.Selection{Names: []string{key}}}) {
-				got = append(got, fmt.Sprint(v.End.Ended, int(v.From.At.Sub(objecttest.Noon).Seconds()), int(v.Until.At.Sub(objecttest.Noon).Seconds())))
+			for _, p := range past {
+				if p.Key == key {
+					got = append(got, fmt.Sprint(p.Content, int(p.From.At.Sub(objecttest.Noon).Seconds()), int(p.Until.At.Sub(objecttest.Noon).Seconds())))
+				}
 			}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Fatalf("past of %s (-want +got):\n%s", key, diff)
@@ -118,6 +119,11 @@ func TestTheVersionsOfAConfigAreWhatItWas(t *testing.T) {
 
 // isEdited reports whether the first edit that was seen changed a key.
 func isEdited(view catalog.View, key string, second float64) bool {
+	for _, p := range view.Past[objecttest.ConfigMapRef("web")] {
+		if p.Key == key && p.From.At.Equal(objecttest.NoonPlus(second)) {
+			return true
+		}
+	}
 	return slices.ContainsFunc(view.Configs[objecttest.ConfigMapRef("web")].Edits, func(edit annotation.Edit) bool {
 		return edit.Key == key && edit.At.Equal(objecttest.NoonPlus(second))
 	})
@@ -135,20 +141,21 @@ func TestWhatIsKeptOfThePastIsBounded(t *testing.T) {
 	s := begin(objecttest.Deployment(corev1.Container{Name: "app", EnvFrom: objecttest.ReadsAll("web", false).EnvFrom}))
 	many := func(value int) objecttest.Data {
 		state := objecttest.Data{"calm": "1"}
-		for i := range 10 * content.MaxEarlier {
+		for i := range 10 * content.MaxPast {
 			state[fmt.Sprint("key-", i)] = fmt.Sprint(value)
 		}
 		return state
 	}
 	s.listed(objecttest.ConfigMap("web", many(0)))
 	s.recorded(1)
-	requireBounded := func() *content.Config {
+	requireBounded := func() []content.Past {
 		t.Helper()
-		config := s.catalog.Config(objecttest.ConfigMapRef("web"))
-		if earlier := len(config.Edits) - len(slices.Collect(config.LastEdits(template.Selection{}))); earlier > content.MaxEarlier {
-			t.Fatalf("%d earlier edits are kept", earlier)
+		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
+		past := view.Past[objecttest.ConfigMapRef("web")]
+		if len(past) > content.MaxPast {
+			t.Fatalf("%d past contents are kept", len(past))
 		}
-		return config
+		return past
 	}
 	for second := range 20 {
 		s.config("web", many(second), float64(10+second))
@@ -160,9 +167,9 @@ func TestWhatIsKeptOfThePastIsBounded(t *testing.T) {
 		s.config("web", content, float64(100+second))
 		requireBounded()
 	}
-	hot := slices.Collect(requireBounded().Versions(&template.Reference{Keys: template.Selection{Names: []string{"hot"}}}))
-	if len(hot) != content.MaxEarlierOfKey+1 || !hot[0].End.IsUnknown() || hot[1].End.IsUnknown() {
-		t.Errorf("%d versions of the key that changes all the time, the first ones %+v", len(hot), hot[:2])
+	hot := slices.DeleteFunc(slices.Clone(requireBounded()), func(p content.Past) bool { return p.Key != "hot" })
+	if len(hot) != content.MaxPastOfKey || !hot[0].Mixed || hot[1].Mixed {
+		t.Errorf("%d past contents of the key that changes all the time, the first ones %+v", len(hot), hot[:2])
 	}
 	s.config("web", many(0), 300)
 	if diff := cmp.Diff(verdict{Asked: true, Outcome: Restart, Causes: []Cause{{Config: objecttest.ConfigMapRef("web"), Keys: []string{"hot"}}}},
@@ -194,6 +201,39 @@ func TestEachOfVeryManyEditsIsRemembered(t *testing.T) {
 	}
 }
 
+func TestThePastBeforeAllRecordsIsForgotten(t *testing.T) {
+	web, other := objecttest.Deployment(objecttest.ReadsAll("web", false)), objecttest.Deployment(objecttest.ReadsAll("web", false))
+	other.Name, other.UID = "other", "other"
+	s := begin(web)
+	s.listed(objecttest.ConfigMap("web", objecttest.Data{"a": "0"}))
+	record := func(second float64) {
+		other.ResourceVersion += "1"
+		catalogtest.WriteRecord(other, record.Checksums{objecttest.ConfigMapRef("web"): names.Checksum(second)}, objecttest.NoonPlus(second))
+		s.catalog.ObserveWorkload(catalogtest.MustWorkload(other))
+	}
+	record(5)
+	edit := func(second int) int {
+		s.config("web", objecttest.Data{"a": fmt.Sprint(second)}, float64(second))
+		view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
+		return len(view.Past[objecttest.ConfigMapRef("web")])
+	}
+	edit(10)
+	s.recorded(11)
+	for i, want := range []int{1, 2, 3} {
+		if got := edit(100 + 200*i); got != want {
+			t.Fatalf("%d past contents are kept, want %d: the other workload has an older record", got, want)
+		}
+	}
+	s.recorded(601)
+	record(601)
+	if got := edit(602); got != 2 {
+		t.Errorf("%d past contents are kept, want this one and that of less than two minutes ago", got)
+	}
+	if got := edit(800); got != 2 {
+		t.Errorf("%d past contents are kept, want the two since the records", got)
+	}
+}
+
 // BenchmarkDecideByPodsAfterAContentCameBack is a decision about a thousand containers that read a
 // config of 40,000 keys, of which as many were edited and taken back as are remembered.
 func BenchmarkDecideByPodsAfterAContentCameBack(b *testing.B) {
@@ -208,7 +248,7 @@ func BenchmarkDecideByPodsAfterAContentCameBack(b *testing.B) {
 	data := objecttest.ManyKeys(40000, "1")
 	s.listed(objecttest.ConfigMap("large", data))
 	s.recorded(10)
-	for i := range content.MaxEarlier - 1 {
+	for i := range content.MaxPast - 1 {
 		data[objecttest.KeyNamed(i)] = "2"
 		s.config("large", data, float64(60+i))
 	}
@@ -222,8 +262,8 @@ func BenchmarkDecideByPodsAfterAContentCameBack(b *testing.B) {
 		pods = append(pods, pod)
 	}
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	if edits := len(view.Configs[objecttest.ConfigMapRef("large")].Edits); edits != 2*(content.MaxEarlier-1) {
-		b.Fatalf("%d edits are kept", edits)
+	if past := len(view.Past[objecttest.ConfigMapRef("large")]); past != content.MaxPast-1 {
+		b.Fatalf("%d past contents are kept", past)
 	}
 	b.ReportAllocs()
 	for b.Loop() {

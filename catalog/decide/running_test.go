@@ -16,7 +16,6 @@ import (
 	"kubernetes-deployment-restart-controller/catalog/names"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 	"kubernetes-deployment-restart-controller/catalog/record"
-	"kubernetes-deployment-restart-controller/catalog/template"
 	"kubernetes-deployment-restart-controller/catalog/workload"
 )
 
@@ -163,7 +162,7 @@ func isRunning(view catalog.View, config *content.Config, moment names.Sequence)
 	}
 	isFor := slices.ContainsFunc(w.Record.RestartedFor, func(r record.Restarted) bool { return r.Config == config.Ref })
 	takesPart := moment == 0 && isFor && !w.Record.Written.Before(last.Truncate(time.Second))
-	for _, edit := range append(slices.Collect(config.LastEdits(template.Selection{})), config.Creation()) {
+	for _, edit := range append(slices.Clone(config.Edits), config.Creation()) {
 		for _, r := range w.References {
 			takesPart = takesPart || moment > 0 && edit.Seen == moment && r.Config == config.Ref && config.IsVisible(edit, r.Keys)
 		}

@@ -6,7 +6,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kubernetes-deployment-restart-controller/catalog"
-	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
 	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
 
@@ -95,6 +95,5 @@ func (w *world) putOff(t *rapid.T, decision Decision) bool {
 // isMixed reports whether the content has changed so often that not all of it is remembered: a
 // limit, too.
 func isMixed(view catalog.View) bool {
-	config := view.Configs[objecttest.ConfigMapRef("web")]
-	return config != nil && slices.ContainsFunc(config.Edits, func(edit annotation.Edit) bool { return edit.IsUnknown() })
+	return slices.ContainsFunc(view.Past[objecttest.ConfigMapRef("web")], func(p content.Past) bool { return p.Mixed })
 }

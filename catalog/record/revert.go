@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
 )
 
 // Revert describes a restart that another client reverted: the record belongs to a restart timestamp
@@ -23,9 +24,6 @@ type Revert struct {
 	Later bool
 }
 
-// answeredWithin is longer than any request takes.
-const answeredWithin = 2 * time.Minute
-
 // readRevert notes a revert if the record belongs to another timestamp than that of the pod
 // template. Otherwise it notes whether the timestamp comes from a restart made with the record; that
 // of somebody else can be any later time.
@@ -40,7 +38,7 @@ func (r *Record) readRevert(owned *annotation.Ownership, b *stored, template *co
 	}
 	restart, err := time.Parse(time.RFC3339Nano, recorded)
 	after := restart.Sub(b.Written)
-	r.WithRestart = err == nil && after >= 0 && after < answeredWithin
+	r.WithRestart = err == nil && after >= 0 && after < content.SettledAfter
 }
 
 // NewRevert returns the revert of a restart whose timestamp has been replaced by another in the

@@ -1,0 +1,258 @@
+package content
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/template"
+)
+
+const (
+	// MaxPast is the highest number of past contents kept for a config, which are the last ones.
+	MaxPast = 64
+	// MaxPastOfKey is the highest number of past contents kept for one key, so that a key that
+	// changes all the time does not displace the others. The older contents are joined into one.
+	MaxPastOfKey = 8
+	// MaxJoinedKeys is the highest number of keys that content of several keys is known to concern. Beyond it, it concerns all.
+	MaxJoinedKeys = 128
+	// SettledAfter is how long a past content is kept although it went before all records were
+	// made. It is longer than any request takes: the watch can show a record before the answer to
+	// its write shows that the decision was made earlier.
+	SettledAfter = 2 * time.Minute
+)
+
+// Past is content that a config had for a while, of one key or as a whole: the watch showed how it
+// came and went. Pods that read the config then may have other content than the present one, even
+// if the present content is the same as before.
+type Past struct {
+	// Key is the name of the key, empty if the content concerns several keys, or all.
+	Key string
+	// Joined are the hashes of the names of several keys, sorted; nil means all keys.
+	Joined []uint64
+	// Content is the checksum of the key, 0 if the key or the whole config was missing.
+	Content names.Checksum
+	// Mixed means that there was more than one content, and that Content is not the checksum of
+	// any of them.
+	Mixed bool
+	// Vague means that the content came at From or later.
+	Vague bool
+	// WasBinary means that the key was in the binaryData, and Binary that it was not in the data
+	// before or after.
+	WasBinary, Binary bool
+	// From and Until are when the content came and when it went. It is still there if Until is
+	// zero. If a watch shows that late, the times are those that the API server gives, as far as it
+	// gives any: From is never after it, and Until is never before it.
+	From, Until names.Sighting
+}
+
+// pastOf returns the past contents of a config that has arrived, after the ones that were already
+// known. It does not keep content that was there before the catalog watched, because no record
+// comes from an earlier moment.
+func pastOf(known []Past, previous *Config, present *Arrival, changed []string) []Past {
+	var ended []Past
+	if last := len(known) - 1; previous.Deleted && last >= 0 && known[last].IsOpen() {
+		back := known[last]
+		back.end(names.Sighting{At: present.doneBy(false, annotation.Edit{}), Seen: notYet})
+		known, ended = known[:last:last], append(ended, back)
+	}
+	since := seenSince(previous, changed)
+	formerKeys, keys, recordedEdits := newKeyFinder(previous.Keys), newKeyFinder(present.Config.Keys), newEditFinder(present.recorded)
+	for _, key := range changed {
+		before, wasThere := formerKeys.find(key)
+		from, isExact := since(key, wasThere)
+		if from.Seen == 0 {
+			continue
+		}
+		now, isThere := keys.find(key)
+		recorded, _ := recordedEdits.find(key)
+		past := Past{
+			Key: key, Content: before.Checksum, Vague: !isExact, WasBinary: before.Binary, From: from,
+			Binary: !(wasThere && !before.Binary) && !(isThere && !now.Binary),
+		}
+		past.end(names.Sighting{At: present.doneBy(key != "" && !isThere, recorded), Seen: notYet})
+		ended = append(ended, past)
+	}
+	if len(ended) == 0 {
+		return known
+	}
+	if len(ended) >= MaxPast {
+		ended = []Past{Mix("", ended...)}
+	}
+	return boundPast(slices.Concat(known, ended))
+}
+
+// end notes when the content went. The API may date that before the watch showed that it came.
+func (p *Past) end(until names.Sighting) {
+	p.Until = until
+	if until.At.Before(p.From.At) {
+		p.From.At = until.At
+	}
+}
+
+// withoutSettled returns the past contents without the ones that no decision needs any more: they
+// went a while ago and before the oldest record of a workload, both by the order of observations
+// and by the clock. It looks for the oldest record only if a content went a while ago.
+func withoutSettled(past []Past, now time.Time, recorded func() names.Sighting) []Past {
+	isLongGone := func(p Past) bool { return !p.IsOpen() && now.Sub(p.Until.At) > SettledAfter }
+	if !slices.ContainsFunc(past, isLongGone) {
+		return past
+	}
+	oldest := recorded()
+	return slices.DeleteFunc(slices.Clone(past), func(p Past) bool {
+		return isLongGone(p) && p.Until.Seen <= oldest.Seen && oldest.At.Sub(p.Until.At) >= names.ClockTolerance
+	})
+}
+
+// seenSince returns a function that returns when the watch showed the content of a key, which the config has or lacks: zero
+// if the watch did not show how the content came. It returns false if that is not known because the edit was joined with
+// others. The content may then have come at any time since the one that it returns.
+func seenSince(config *Config, keys []string) func(key string, isThere bool) (from names.Sighting, isExact bool) {
+	changed := newNameFinder(keys)
+	var seen []annotation.Edit
+	var joined annotation.Edit
+	for _, edit := range config.Edits {
+		_, isOne := changed.find(edit.Key)
+		switch {
+		case edit.Seen == 0:
+		case edit.IsJoined():
+			joined = edit
+		case isOne:
+			seen = append(seen, edit)
+		}
+	}
+	byKey := func(a, b annotation.Edit) int { return strings.Compare(a.Key, b.Key) }
+	if !slices.IsSortedFunc(seen, byKey) {
+		slices.SortFunc(seen, byKey)
+	}
+	edits := newEditFinder(seen)
+	first := names.Sighting{At: config.Creation().At, Seen: config.Appeared}
+	return func(key string, isThere bool) (names.Sighting, bool) {
+		edit, isSeen := edits.find(key)
+		switch {
+		case isSeen:
+			return names.Sighting{At: edit.Earliest(), Seen: edit.Seen}, true
+		case joined.Seen == 0 || joined.OnlyLost && isThere:
+			return first, true
+		}
+		return names.Sighting{At: first.At, Seen: max(first.Seen, 1)}, false
+	}
+}
+
+// WithGone adds the absence of the whole config.
+func WithGone(known []Past, since names.Sighting) []Past {
+	return boundPast(append(slices.Clip(known), Past{From: since}))
+}
+
+// IsOpen reports whether the content has not gone yet.
+func (p *Past) IsOpen() bool { return p.Until.Seen == 0 }
+
+// IsAbsence reports whether the whole config was gone.
+func (p *Past) IsAbsence() bool { return p.Key == "" && !p.Mixed }
+
+// boundPast keeps the last contents as they are. It joins the older contents of a key into one,
+// and also those for which there is no room.
+func boundPast(all []Past) []Past {
+	bounded := make([]Past, 0, min(len(all), MaxPast))
+	count, oldest := make(map[string]int), make(map[string]int) // by key; oldest holds indexes into bounded
+	var rest []Past
+	for _, p := range slices.Backward(all) {
+		if count[p.Key]++; count[p.Key] > MaxPastOfKey {
+			bounded[oldest[p.Key]] = Mix(p.Key, p, bounded[oldest[p.Key]])
+		} else if len(bounded) < MaxPast-1 {
+			oldest[p.Key] = len(bounded)
+			bounded = append(bounded, p)
+		} else {
+			count[p.Key]--
+			rest = append(rest, p)
+		}
+	}
+	if len(rest) > 0 {
+		bounded = append(bounded, Mix("", rest...))
+	}
+	slices.Reverse(bounded)
+	return bounded
+}
+
+// Mix joins several past contents that have gone into one that covers the whole time.
+func Mix(key string, several ...Past) Past {
+	mixed := Past{Key: key, Mixed: true, Binary: true, From: several[0].From, Until: several[0].Until}
+	for _, p := range several {
+		if p.From.At.Before(mixed.From.At) {
+			mixed.From.At = p.From.At
+		}
+		if p.Until.At.After(mixed.Until.At) {
+			mixed.Until.At = p.Until.At
+		}
+		mixed.From.Seen, mixed.Until.Seen = min(mixed.From.Seen, p.From.Seen), max(mixed.Until.Seen, p.Until.Seen)
+		mixed.Binary = mixed.Binary && p.Binary
+	}
+	if key == "" {
+		mixed.Joined = joinedKeys(several)
+	}
+	return mixed
+}
+
+// joinedKeys returns the hashes of the keys that several past contents concern, nil if they may concern all. Hashes take
+// little memory, however long the names are; two keys of one hash may only cause a needless restart.
+func joinedKeys(several []Past) []uint64 {
+	if len(several) > MaxJoinedKeys {
+		return nil
+	}
+	var joined []uint64
+	for _, p := range several {
+		switch {
+		case p.Key != "":
+			joined = append(joined, xxhash.Sum64String(p.Key))
+		case p.Joined == nil:
+			return nil
+		}
+		joined = append(joined, p.Joined...)
+	}
+	slices.Sort(joined)
+	if joined = slices.Compact(joined); len(joined) > MaxJoinedKeys {
+		return nil
+	}
+	return slices.Clone(joined) // there may have been many more
+}
+
+// Concerns reports whether a reference could read the content. The absence of the whole config
+// concerns only containers that start without it.
+func (p *Past) Concerns(reference *template.Reference) bool {
+	switch {
+	case p.IsAbsence():
+		return reference.Optional
+	case p.Key == "":
+		return p.concernsListed(reference.Keys)
+	}
+	return reference.Keys.HasName(p.Key) && !(reference.Keys.DataOnly && p.Binary)
+}
+
+// concernsListed reports whether content of several keys may concern keys of a selection. Rules are not compared with each of
+// the keys: there may be very many of both.
+func (p *Past) concernsListed(selection template.Selection) bool {
+	names, isList := selection.Listed()
+	return p.Joined == nil || !isList || slices.ContainsFunc(names, func(name string) bool {
+		_, found := slices.BinarySearch(p.Joined, xxhash.Sum64String(name))
+		return found
+	})
+}
+
+// ConcernsAny reports whether one of the references could read the content.
+func (p *Past) ConcernsAny(references []template.Reference) bool {
+	return slices.ContainsFunc(references, func(r template.Reference) bool { return p.Concerns(&r) })
+}
+
+// IsOther reports whether a reference could read other content than the present one while the past
+// content was there. The place of a key matters only to references that do not see the binaryData.
+func (p *Past) IsOther(config *Config, reference *template.Reference) bool {
+	if !p.Concerns(reference) {
+		return false
+	}
+	present, _ := FindKey(config.Keys, p.Key)
+	return p.Mixed || p.Key == "" || p.Content != present.Checksum || reference.Keys.DataOnly && p.WasBinary != present.Binary
+}

@@ -1,0 +1,78 @@
+package decide
+
+import (
+	"time"
+
+	"kubernetes-deployment-restart-controller/catalog/annotation"
+	"kubernetes-deployment-restart-controller/catalog/content"
+	"kubernetes-deployment-restart-controller/catalog/names"
+	"kubernetes-deployment-restart-controller/catalog/workload"
+)
+
+// Which edits and earlier contents count: those since the record and, without one, since the opt-in.
+
+// afterOptIn reports whether an edit may have come after the workload opted in: by the
+// order in which the watches showed both, or by the clocks if a gap in the watch leaves the
+// order open. Two watches may show events in another order than they happened, and OptedIn
+// may be late.
+func afterOptIn(edit annotation.Edit, w *workload.Workload) bool {
+	after := edit.At.Sub(w.OptedIn)
+	switch {
+	case edit.Seen == 0:
+		return after >= 0
+	case edit.Seen > w.EnabledSeen:
+		return true
+	case edit.Seen > w.EnabledAfter:
+		return after >= -names.ClockTolerance
+	}
+	return after > names.ClockTolerance
+}
+
+// lacks reports whether an edit came after the workload's record.
+func lacks(w *workload.Workload, edit annotation.Edit) bool {
+	if edit.Seen > 0 {
+		return isLater(w, names.Sighting{At: edit.At, Seen: edit.Seen})
+	}
+	return !edit.At.Before(w.Record.Written.Truncate(time.Second))
+}
+
+// isLater reports whether the watch showed something after the pods were last known to have, or to
+// be about to get, the recorded content. The watch of workloads may be behind and show another
+// process's record long after it was written, so anything dated after the write counts too.
+func isLater(w *workload.Workload, shown names.Sighting) bool {
+	isWrittenBefore := shown.Seen > 0 && shown.At.Sub(w.Record.Written) > -names.ClockTolerance
+	return shown.Seen > w.LastRight() || isWrittenBefore && !w.OwnRecord && w.PodsSeen == 0
+}
+
+// since returns when the content came, and false if it went before the record, or before the pods
+// were found to have what the record says. Content that was there at that moment counts: either it
+// is the recorded content, or the config was gone, or the process that wrote the record knew other
+// content than this catalog. In a mixture, some contents came later than the first one; if in
+// doubt, any time since the record counts. The returned moment is that of the end, because content
+// that outlasted the record began to matter with the record.
+func since(p *content.Past, w *workload.Workload) (names.Sighting, bool) {
+	from := names.Sighting{At: p.From.At, Seen: p.Until.Seen}
+	if (p.Mixed || p.Vague) && p.From.Seen <= w.LastRight() {
+		from.At = w.Record.Written
+	}
+	return from, isLater(w, p.Until) && !isGoneBefore(p, w)
+}
+
+// isGoneBefore reports whether the content had gone before another process made the record, so that
+// no pod has read it: the record was made with a restart, after which all pods of the template were
+// created. The clocks decide if the watches showed first that the content had gone, and then the
+// record. Otherwise they must be apart by more than they may differ. If the times are too close, the
+// record itself decides: had the content still been there, the record would say so, provided that it
+// came early enough for the other process to know it.
+func isGoneBefore(p *content.Past, w *workload.Workload) bool {
+	if w.OwnRecord || w.PodsSeen > 0 || !w.Record.WithRestart {
+		return false
+	}
+	written, until := w.Record.Written, p.Until.At
+	isClear := !until.After(written)
+	if p.Until.Seen > w.RecordSeen {
+		isClear = !until.Add(names.ClockTolerance).After(written)
+	}
+	wasKnown := !p.Mixed && !p.Vague && !p.IsAbsence() && !p.From.At.Add(names.ClockTolerance).After(written)
+	return isClear || wasKnown && !until.After(written.Add(names.ClockTolerance))
+}
