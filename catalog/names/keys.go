@@ -1,11 +1,10 @@
 package names
 
 import (
-	"encoding/binary"
+	"hash/maphash"
 	"iter"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"weak"
@@ -121,11 +120,13 @@ func newShape(keys []Key) *shape {
 	return s
 }
 
-// shapes are the shared shapes that are in use, by what they are.
+// shapes are the shared shapes that are in use, by a hash of what they are. Nobody can know the seed, so nobody can make hashes
+// collide; of two shapes with the same hash, the later one is shared.
 var shapes = struct {
 	sync.Mutex
-	of map[string]weak.Pointer[shape]
-}{of: make(map[string]weak.Pointer[shape])}
+	seed maphash.Seed
+	of   map[uint64]weak.Pointer[shape]
+}{seed: maphash.MakeSeed(), of: make(map[uint64]weak.Pointer[shape])}
 
 // longestShared is how long the names together may be in a shape that is shared. Configs with more are unlikely to have the same, and
 // to look for it would take longer than everything else.
@@ -134,31 +135,42 @@ const longestShared = 4096
 // sharedShape returns the shape of keys, the same one for the same names.
 func sharedShape(keys []Key) *shape {
 	length := 0
+	var hash maphash.Hash
+	hash.SetSeed(shapes.seed)
 	for i := range keys {
-		length += len(keys[i].Name)
+		if length += len(keys[i].Name); length > longestShared {
+			return newShape(keys)
+		}
+		_, _ = hash.WriteString(keys[i].Name) // a hash never fails to write
+		maphash.WriteComparable(&hash, keys[i].Binary)
 	}
-	if length > longestShared {
-		return newShape(keys)
-	}
-	var buffer [512]byte // large enough for most shapes; it stays on the stack
-	text := buffer[:0]
-	for i := range keys {
-		text = append(binary.AppendUvarint(text, uint64(len(keys[i].Name))), keys[i].Name...)
-		text = strconv.AppendBool(text, keys[i].Binary)
-	}
+	id := hash.Sum64()
 	shapes.Lock()
 	defer shapes.Unlock()
-	if known := shapes.of[string(text)].Value(); known != nil {
+	if known := shapes.of[id].Value(); known != nil && known.isOf(keys) {
 		return known
 	}
-	s, id := newShape(keys), string(text)
+	s := newShape(keys)
 	shapes.of[id] = weak.Make(s)
 	runtime.AddCleanup(s, forgetShape, id)
 	return s
 }
 
-// forgetShape forgets a shape that is not in use any more, unless the same is in use again.
-func forgetShape(id string) {
+// isOf reports whether keys have the shape.
+func (s *shape) isOf(keys []Key) bool {
+	if len(s.names) != len(keys) {
+		return false
+	}
+	for i := range keys {
+		if s.names[i] != keys[i].Name || s.binary[i] != keys[i].Binary {
+			return false
+		}
+	}
+	return true
+}
+
+// forgetShape forgets a shape that is not in use any more, unless one with the same hash is.
+func forgetShape(id uint64) {
 	shapes.Lock()
 	defer shapes.Unlock()
 	if shapes.of[id].Value() == nil {

@@ -68,24 +68,27 @@ func TestKeysOfTheSameNamesShareThem(t *testing.T) {
 
 // Anyone may make configs with names of their own again and again.
 func TestNothingIsKeptOfNamesThatNoConfigHasAnyMore(t *testing.T) {
-	const name = "a name that no other test uses"
-	isKnown := func() bool {
+	idOf := func(shape *shape) (id uint64) {
 		shapes.Lock()
 		defer shapes.Unlock()
-		for id := range shapes.of {
-			if strings.Contains(id, name) {
-				return true
+		for id, known := range shapes.of {
+			if known.Value() == shape {
+				return id
 			}
 		}
-		return false
+		t.Fatal("a shape in use is not known")
+		return 0
 	}
-	keys := NewKeys([]Key{{Name: name}})
-	shape := weak.Make(keys.shape)
-	if !isKnown() {
-		t.Error("a shape in use is not known")
+	isKnown := func(id uint64) bool {
+		shapes.Lock()
+		defer shapes.Unlock()
+		_, found := shapes.of[id]
+		return found
 	}
+	keys := NewKeys([]Key{{Name: "a name that no other test uses"}})
+	shape, id := weak.Make(keys.shape), idOf(keys.shape)
 	runtime.KeepAlive(keys.shape)
-	for shape.Value() != nil || isKnown() {
+	for shape.Value() != nil || isKnown(id) {
 		runtime.GC()
 	}
 }
