@@ -71,14 +71,14 @@ func TestAPageThatCannotSeeTheSecretsSaysSoFirstAndCountsNothing(t *testing.T) {
 	s.make(credentials, set("hush-key", "hush-value"))
 	s.run("web", podOf(envFrom(settings), envFrom(credentials)))
 
-	why := regexp.MustCompile(`What is under way\s+The controller cannot list secrets in ` + s.namespace + `, so no workload restarts there, at least since .*forbidden.*Apply the RBAC manifest`)
+	why := regexp.MustCompile(`What is under way\s*The controller cannot list secrets in ` + s.namespace + `, so no workload restarts there, at least since .*forbidden.*Apply the RBAC manifest`)
 	shown := s.awaitPage(c, "/", why)
 	for _, unknown := range []string{"Nothing waits", "enabled workload", "0 halts", "0 failed"} {
 		if strings.Contains(shown, unknown) {
 			t.Errorf("the page claims %q although it does not know: %s", unknown, shown)
 		}
 	}
-	s.awaitPage(c, "/workload/deployment/"+s.namespace+"/web", regexp.MustCompile(`The controller cannot list secrets in `+s.namespace+`(?s:.*)/settingsall 1environmentyes\s+secret/\S+/credentialsallenvironmentnot known`))
+	s.awaitPage(c, "/workload/deployment/"+s.namespace+"/web", regexp.MustCompile(`The controller cannot list secrets in `+s.namespace+`(?s:.*)/settingsall 1environmentyes\s*secret/\S+/credentialsallenvironmentnot known`))
 	s.awaitPage(c, "/config/"+credentials.key(s.namespace), regexp.MustCompile(`The controller cannot list secrets in `+s.namespace+`(?s:.*)It is not known whether it exists`))
 	s.awaitPage(c, "/configs", regexp.MustCompile(`The controller cannot list secrets in `+s.namespace+`(?s:.*)What is known, sorted by name`))
 	leader := "--status-url=http://" + c.StatusAddress()
