@@ -66,6 +66,23 @@ func TestKeysOfTheSameNamesShareThem(t *testing.T) {
 	}
 }
 
+func TestKeysWithTheSameHashHaveTheirOwnNames(t *testing.T) {
+	keys := []Key{{Name: "collides"}}
+	first, another := NewKeys(keys).shape, &shape{[]string{"another"}, []bool{false}}
+	shapes.Lock()
+	for id, known := range shapes.of {
+		if known.Value() == first {
+			shapes.of[id] = weak.Make(another)
+		}
+	}
+	shapes.Unlock()
+	if got := NewKeys(keys).Names(); !slices.Equal(got, []string{"collides"}) {
+		t.Errorf("the names are %v", got)
+	}
+	runtime.KeepAlive(first)
+	runtime.KeepAlive(another)
+}
+
 // Anyone may make configs with names of their own again and again.
 func TestNothingIsKeptOfNamesThatNoConfigHasAnyMore(t *testing.T) {
 	idOf := func(shape *shape) (id uint64) {

@@ -17,6 +17,7 @@ func Safe(s string) string {
 		return s
 	}
 	var safe strings.Builder
+	safe.Grow(len(s)) // of a whole page, for example
 	for i, r := range s {
 		switch {
 		case r == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):

@@ -239,7 +239,7 @@ func (h *handler) respondPage(w http.ResponseWriter, r *http.Request, v view) {
 	body := buffers.Get().(*bytes.Buffer)
 	defer buffers.Put(body)
 	body.Reset()
-	if err := h.writePage(body, r.URL.Path, v); err != nil {
+	if err := h.writePage(body, r.URL.EscapedPath(), v); err != nil {
 		h.fail(w, fmt.Errorf("write page: %w", err))
 		return
 	}

@@ -16,7 +16,7 @@ import (
 // page is what all pages have.
 type page struct {
 	title string
-	// below is the path to which those of the neighbors are appended, and query comes after these.
+	// below is the path, as it stands in addresses, to which those of the neighbors are appended, and query comes after these.
 	below, query string
 	// reload is after how many seconds the page loads itself again without JavaScript.
 	reload int
@@ -28,7 +28,7 @@ type page struct {
 	content      g.Node
 }
 
-// writePage writes a page.
+// writePage writes the page of a path, as that stands in addresses.
 func (h *handler) writePage(out io.Writer, path string, v view) error {
 	p := page{title: "Restart controller", below: strings.TrimSuffix(path, "/"), reload: 5, time: time.Now().UTC()}
 	var known status.Knowledge
@@ -70,7 +70,7 @@ func (p *page) node() g.Node {
 				h.Nav(h.Aria("label", "Lists"),
 					link("/namespaces", "Namespaces"), g.Text(" "), link("/workloads", "Workloads"), g.Text(" "), link("/configs", "Configs")),
 				h.Span(h.ID("live"), h.Role("status")),
-				h.A(h.Class("json"), h.Href(escaped(p.below+"/status.json")+p.query), g.Text("JSON")),
+				h.A(h.Class("json"), h.Href(p.below+"/status.json"+p.query), g.Text("JSON")),
 				h.P(h.ID("about"), g.Text(p.about)),
 			),
 			h.Main(h.ID("main"), g.If(p.isIncomplete, g.Attr("data-incomplete")),

@@ -66,7 +66,7 @@ func pages(text string) map[string]string {
 	}
 	handler := newHandler(source)
 	bodies := make(map[string]string)
-	for _, path := range []string{"/", "/workload/deployment/a/web", "/config/configmap/a/c"} {
+	for _, path := range []string{"/", "/%2F", "/workload/deployment/a/web", "/config/configmap/a/c"} {
 		bodies[path] = get(handler, path).Body.String()
 	}
 	return bodies
@@ -123,9 +123,20 @@ func TestNoPageHasInlineStylesOrScriptsOrLoadsAnythingFromElsewhere(t *testing.T
 				t.Errorf("%s: <%s> without a source", path, element)
 			}
 		}
-		for _, address := range regexp.MustCompile(`(?:href|src)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		for _, address := range regexp.MustCompile(`(?:href|src|action|data-events)="([^"]*)"`).FindAllStringSubmatch(page, -1) {
 			if !strings.HasPrefix(address[1], "/") && !strings.HasPrefix(address[1], "#") || strings.HasPrefix(address[1], "//") {
 				t.Errorf("%s: %s", path, address[1])
+			}
+		}
+	}
+}
+
+func TestAPageIsFollowedWhateverTheNameOfItsObject(t *testing.T) {
+	for _, path := range []string{"/config/configmap/a/b%3Fq=c%23d", "/config/configmap/a/%2541", `/config/configmap/a/b%5C..`, "/config/configmap/a/%E2%80%8B"} {
+		page := get(leading().handler(), path).Body.String()
+		for _, want := range []string{`data-events="` + path + `/events"`, `href="` + path + `/status.json"`} {
+			if !strings.Contains(page, want) {
+				t.Errorf("%s lacks %s", path, want)
 			}
 		}
 	}
