@@ -59,23 +59,30 @@
 //
 // Those that end after the record or, without one, after the opt-in (counting.go):
 //
-//	what the watch showed                       by the order in which it showed both
+//	what the watch showed                       by the order in which it showed the end, and the record or opt-in
 //	what no watch showed                        by the dates
-//	with a record of another process            by either, until the pods are verified: the watch of workloads may be late
+//	with a record of another process            by the order or by the dates, until the pods are verified, because the
+//	                                            watch of workloads may show the record late; then by the order
 //	what was shown before the opt-in            if it is dated more than a second after it
 //	content that was there when the record      if it outlasted that moment
 //	was made, or when the pods were verified
 //
+// Content that came and went while no watch showed it, and of which no mark tells, is missed.
+//
 // If another process made the record with a restart, all pods of the template are younger than the record. So content
 // that had gone before was read by none. If the watch showed its end only after the record, the two dates must be more
-// than a second apart. There is one more proof that it had gone, if it came more than a second before the record and went
-// within a second of it: otherwise, it would be in the record.
+// than a second apart: dates of the API are whole seconds. Within a second, the record itself tells if the content had
+// come more than a second before: had it still been there, it would be in the record. If it came within that second, too,
+// nothing tells, and pods that may have read it restart.
 //
 // A config can be ignored by an annotation of its own. Then it is not in the record, and only edits count that came after
 // it counted again.
 //
 // A restart by eviction, another method, leaves the pod template as it is, and pods older than the record are evicted one
-// by one. They do not count, unless the method changes before they are gone.
+// by one. They do not count, unless the method changes before they are gone: the record says that such a restart is
+// under way.
+//
+// A record has room for a limited number of checksums. A config without one is treated as one that has appeared.
 //
 // # When pods read
 //
@@ -103,11 +110,11 @@
 //
 // # Records of another filter
 //
-// Each config is compared by the keys that the record covers. A difference counts if it concerns a key that counts now,
-// too, or if nobody knows which key it concerns. Of keys that the record does not cover, edits count from after the first
-// change of the filter since the record, even if the workload has the record's filter again. Without a trusted record,
-// all edits of what counts now do. If a required config is gone and its former content is not known, the record keeps its
-// filter: only by that can the content be compared later.
+// A key that the record covers is compared with it, whatever the filter was in between. A difference counts if it
+// concerns a key that counts now, or if nobody knows which key it concerns. Of a key that the record does not cover, edits
+// count that came after the first change of the filter since the record: before that, the key did not count. Without a
+// trusted record, all edits of what counts now do. If a required config is gone and its former content is not known, the
+// record keeps its filter: only by that can the content be compared later.
 //
 // # Reverted restarts
 //
