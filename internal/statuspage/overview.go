@@ -119,9 +119,8 @@ func workloads(o *status.Overview, id, title string, list status.List[status.Ent
 	if list.Total == 0 {
 		return nil
 	}
-	left := list.More()
-	return section(id, title, entries(list.Items), g.If(left != 0, h.P(h.Class("more"),
-		g.Text("and "+count(left)+" more: "), h.A(h.Href(inState(o.Namespace, "", states...)), g.Text("list all by name")))))
+	return section(id, title, entries(list.Items),
+		more(list.More(), g.Text(": "), h.A(h.Href(inState(o.Namespace, "", states...)), g.Text("list all by name"))))
 }
 
 func lastRestarts(o *status.Overview) g.Node {

@@ -119,8 +119,9 @@ func squareOf(class string, place ...g.Node) g.Node {
 	return rect(class, "11", "11", append(place, g.Attr("rx", "2"))...)
 }
 
-func more(left int) g.Node {
-	return g.If(left > 0, h.P(h.Class("more"), g.Text("and "+count(left)+" more")))
+// more says how many are left out, and perhaps where they are.
+func more(left int, where ...g.Node) g.Node {
+	return g.If(left > 0, h.P(h.Class("more"), g.Text("and "+count(left)+" more"), g.Group(where)))
 }
 
 func stateOf(state status.State) g.Node { return marked(string(state), string(state)) }

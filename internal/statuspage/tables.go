@@ -110,13 +110,12 @@ func restartsFor(c *status.Config) g.Node {
 	rows := each(t.Rows, func(r *timelineRow) g.Node {
 		return row(heads, workloadLink(r.Workload), wide(barOf(r.Bar)), g.Text(at(r.Time)), outcome(&r.Restart))
 	})
-	left := c.Restarts.More()
 	return section("restarts", "Who restarted when",
 		note("From "+at(t.From)+" to "+at(t.To)+when(c.MissesRestarts, "; restarts that ended under a former leader are not known")+
 			"; one for more than 10 configs is listed for the first 10 only"),
 		table("timeline", heads, rows),
 		legend(timelineLegend),
-		g.If(left != 0, h.P(h.Class("more"), g.Text("and "+count(left)+" more: see the "), h.A(h.Href("#readers"), g.Text("workloads that read it")))),
+		more(c.Restarts.More(), g.Text(": see the "), h.A(h.Href("#readers"), g.Text("workloads that read it"))),
 	)
 }
 
