@@ -20,10 +20,10 @@ import (
 // more.
 const maxRefusal = 64 << 10
 
-// bounded returns a copy of a configuration whose clients read no larger refusals.
+// bounded returns a copy of a configuration whose clients read no larger refusals, and all answers in large pieces.
 func bounded(config *rest.Config) *rest.Config {
 	own := rest.CopyConfig(config)
-	own.Wrap(func(next http.RoundTripper) http.RoundTripper { return refusals{next} })
+	own.Wrap(func(next http.RoundTripper) http.RoundTripper { return buffered{refusals{next}} })
 	return own
 }
 
@@ -78,7 +78,7 @@ func statusOf(response *http.Response, method string) *metav1.Status {
 	return &status
 }
 
-// replayed is a body of which a part has already been read.
+// replayed is a body that is read from somewhere else: a part of it has already been read.
 type replayed struct {
 	io.Reader
 	io.Closer
