@@ -106,7 +106,7 @@ func TestAMissingPermissionIsReportedAndWaitedFor(t *testing.T) {
 	s.must(err)
 	s.must(s.controller.AwaitReady(t.Context(), waitLimit))
 	s.awaitMetric("missing_permissions", nil, 0)
-	s.eventually("/readyz, which is built once a second, reports nothing any more", func(ctx context.Context) error {
+	s.eventually("/readyz reports nothing any more", func(ctx context.Context) error {
 		_, body, err := s.controller.Get(ctx, "/readyz")
 		if err == nil && (strings.Contains(body, "lacks the permission") || strings.Contains(body, "[!]")) {
 			err = errors.New(body)

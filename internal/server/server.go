@@ -30,7 +30,7 @@ func Endpoints(registry *prometheus.Registry, healthy func(*http.Request) error,
 		}
 		writeText(w, http.StatusOK, "ok\n")
 	})
-	ready = atMostOnceASecond(ready)
+	ready = askedSeldom(ready)
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, _ *http.Request) {
 		isReady, detail := ready()
 		if !isReady {
@@ -42,8 +42,11 @@ func Endpoints(registry *prometheus.Registry, healthy func(*http.Request) error,
 	return mux
 }
 
-// atMostOnceASecond returns a function that returns what another one has returned in the last second.
-func atMostOnceASecond(ready func() (bool, string)) func() (bool, string) {
+// readyFor is how long an answer about readiness is given again: whoever asks without end must not cost much.
+const readyFor = 100 * time.Millisecond
+
+// askedSeldom returns a function that returns what another one has returned within [readyFor].
+func askedSeldom(ready func() (bool, string)) func() (bool, string) {
 	var mu sync.Mutex
 	var asked time.Time
 	var isReady bool
@@ -51,7 +54,7 @@ func atMostOnceASecond(ready func() (bool, string)) func() (bool, string) {
 	return func() (bool, string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if asked.IsZero() || time.Since(asked) >= time.Second {
+		if asked.IsZero() || time.Since(asked) >= readyFor {
 			isReady, detail = ready()
 			asked = time.Now()
 		}
