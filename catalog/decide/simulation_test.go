@@ -29,11 +29,13 @@ func playHistories(t *testing.T, count string) {
 // seen, and none for anything else, whatever happens in whatever order.
 func TestPodsRestartIfAndOnlyIfTheyHaveNotSeenTheContent(t *testing.T) {
 	playHistories(t, "2000")
-	rapid.Check(t, func(t *rapid.T) { drawHistory(t).play(t) })
+	excused := 0
+	rapid.Check(t, func(t *rapid.T) { drawHistory(t, &excused).play(t) })
+	t.Logf("%d needless restarts, each explained by a limit that docs/design.md describes", excused)
 }
 
-func drawHistory(t *rapid.T) *world {
-	return newWorld(t, rapid.Bool().Draw(t, "optional"), rapid.SampledFrom([]string{"with a config", "without", "out"}).Draw(t, "begins"))
+func drawHistory(t *rapid.T, excused *int) *world {
+	return newWorld(t, excused, rapid.Bool().Draw(t, "optional"), rapid.SampledFrom([]string{"with a config", "without", "out"}).Draw(t, "begins"))
 }
 
 func (w *world) play(t *rapid.T) {
@@ -55,7 +57,7 @@ func (w *world) play(t *rapid.T) {
 // A failure can be read and played as a story. What it decides is what was decided in the simulation.
 func TestAHistoryOfASimulationIsAStoryWithTheSameDecisions(t *testing.T) {
 	for name, begins := range map[string]func(*rapid.T) (*stage, func(*rapid.T)){
-		"one config": func(t *rapid.T) (*stage, func(*rapid.T)) { w := drawHistory(t); return w.stage, w.play },
+		"one config": func(t *rapid.T) (*stage, func(*rapid.T)) { w := drawHistory(t, new(int)); return w.stage, w.play },
 		"filters":    func(t *rapid.T) (*stage, func(*rapid.T)) { w := newFilteredWorld(t, new(int)); return w.stage, w.play },
 		"gone":       func(t *rapid.T) (*stage, func(*rapid.T)) { w := newHidingWorld(t); return w.stage, w.play },
 	} {

@@ -31,6 +31,7 @@ type world struct {
 	joined    bool // a pod started while there was no config
 	remade    bool // the config was made again, and only the catalog knows
 	inTheEnd  bool
+	excused   *int // counts the needless restarts that a limit explains
 	// timestamps are the timestamps of all restarts.
 	timestamps []string
 	// recorded is the content at the last record, and recordedFor the timestamp of that time.
@@ -77,8 +78,8 @@ type simulatedPod struct {
 }
 
 // newWorld is one that begins with a config, without, or with one and a Deployment that is out: it has not opted in yet.
-func newWorld(t *rapid.T, optional bool, begins string) *world {
-	w := &world{stage: newStage(t, map[bool]string{false: "app reads web", true: "app reads web?"}[optional]), optional: optional}
+func newWorld(t *rapid.T, excused *int, optional bool, begins string) *world {
+	w := &world{stage: newStage(t, map[bool]string{false: "app reads web", true: "app reads web?"}[optional]), optional: optional, excused: excused}
 	if begins == "out" {
 		w.happens("deployment", "out")
 	}
