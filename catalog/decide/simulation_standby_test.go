@@ -43,6 +43,8 @@ type duo struct {
 	// else knows which: a limit that docs/design.md describes.
 	blind bool
 	told  []step
+	// restarts counts the restarts, and needless those that came when all pods had read the present content already.
+	restarts, needless *int
 	verdicts
 }
 
@@ -75,10 +77,10 @@ type duoPod struct {
 	seen     objecttest.Data
 }
 
-func newDuo(t rapid.TB) *duo {
+func newDuo(t rapid.TB, restarts, needless *int) *duo {
 	container := corev1.Container{Name: "app", EnvFrom: append(objecttest.ReadsAll("x", true).EnvFrom, objecttest.ReadsAll("y", false).EnvFrom...)}
 	d := &duo{
-		t: t, told: []step{{0, "x:key", "0"}, {0, "y:key", "0"}, {0, "leader", "A"}}, now: 10, deployment: objecttest.Deployment(container), last: objecttest.Data{}, templates: map[record.Fingerprint]string{},
+		t: t, restarts: restarts, needless: needless, told: []step{{0, "x:key", "0"}, {0, "y:key", "0"}, {0, "leader", "A"}}, now: 10, deployment: objecttest.Deployment(container), last: objecttest.Data{}, templates: map[record.Fingerprint]string{},
 		live: map[string]*corev1.ConfigMap{"x": objecttest.ConfigMap("x", objecttest.Data{"key": "0"}), "y": objecttest.ConfigMap("y", objecttest.Data{"key": "0"})},
 	}
 	d.changed()
