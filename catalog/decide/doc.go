@@ -63,7 +63,8 @@
 //	what no watch showed                        by the dates
 //	with a record of another process            by the order or by the dates, until the pods are verified, because the
 //	                                            watch of workloads may show the record late; then by the order
-//	what was shown before the opt-in            if it is dated more than a second after it
+//	what was shown before the opt-in            if it is dated more than a second after it: two watches may show
+//	                                            events in another order than they happened
 //	content that was there when the record      if it outlasted that moment
 //	was made, or when the pods were verified
 //
@@ -91,9 +92,9 @@
 // whose volumes are not in place. Without the condition PodReadyToStartContainers, volumes count as read when the pod
 // was accepted. Of a pod with more than 8 containers that matter, only the first and the last start are known.
 //
-// A read within a second of the end of an interval is in it, unless the watch showed that end before the pod template.
-// The exception is a config that was created within a second of its pods' start while no controller watched: a release
-// created both, and the config came first.
+// A read within a second of the end of an interval is in it, unless the watch showed that end before the pod template:
+// then all pods of the template are younger. The exception is a config that was created within a second of its pods'
+// start while no controller watched: a release created both, and the config came first.
 //
 // # Records of others
 //
@@ -105,8 +106,9 @@
 //
 // The original is the controller that this one replaces. Its record is unsettled until its checksums are compared with
 // the configs. Equal content needs no restart, except for edits of binaryData, which the original left out. With other
-// content, any pod that has read the config is stale, whenever it started. For a config that is not in the record, only
-// edits that a watch showed count, because the original looked at fewer references.
+// content, any pod that has read the config is stale, whenever it started: such a record does not say when it was
+// written. For a config that is not in the record, only edits that a watch showed count, because the original looked at
+// fewer references.
 //
 // # Records of another filter
 //
