@@ -191,7 +191,7 @@ type TimestampWriter struct {
 
 // Since returns the name unless the write was before a restart, which it cannot have reverted then.
 func (w TimestampWriter) Since(restart time.Time) string {
-	if !w.At.IsZero() && w.At.Before(restart.Add(-names.ClockTolerance)) {
+	if !w.At.IsZero() && names.IsAfter(restart, w.At, false) {
 		return ""
 	}
 	return w.Name

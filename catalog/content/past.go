@@ -104,7 +104,7 @@ func withoutSettled(past []Past, now time.Time, recorded func() names.Sighting) 
 	}
 	oldest := recorded()
 	return slices.DeleteFunc(slices.Clone(past), func(p Past) bool {
-		return isLongGone(p) && p.Until.Seen <= oldest.Seen && oldest.At.Sub(p.Until.At) >= names.ClockTolerance
+		return isLongGone(p) && p.Until.Seen <= oldest.Seen && names.IsAfter(oldest.At, p.Until.At, false)
 	})
 }
 

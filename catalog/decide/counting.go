@@ -16,16 +16,15 @@ import (
 // order open. Two watches may show events in another order than they happened, and OptedIn
 // may be late.
 func afterOptIn(edit annotation.Edit, w *workload.Workload) bool {
-	after := edit.At.Sub(w.OptedIn)
 	switch {
 	case edit.Seen == 0:
-		return after >= 0
+		return !edit.At.Before(w.OptedIn)
 	case edit.Seen > w.EnabledSeen:
 		return true
 	case edit.Seen > w.EnabledAfter:
-		return after >= -names.ClockTolerance
+		return names.IsAfter(edit.At, w.OptedIn, true)
 	}
-	return after > names.ClockTolerance
+	return names.IsAfter(edit.At, w.OptedIn, false)
 }
 
 // lacks reports whether an edit came after the workload's record.
@@ -40,7 +39,7 @@ func lacks(w *workload.Workload, edit annotation.Edit) bool {
 // be about to get, the recorded content. The watch of workloads may be behind and show another
 // process's record long after it was written, so anything dated after the write counts too.
 func isLater(w *workload.Workload, shown names.Sighting) bool {
-	isWrittenBefore := shown.Seen > 0 && shown.At.Sub(w.Record.Written) > -names.ClockTolerance
+	isWrittenBefore := shown.Seen > 0 && names.IsAfter(shown.At, w.Record.Written, true)
 	return shown.Seen > w.LastRight() || isWrittenBefore && !w.OwnRecord && w.PodsSeen == 0
 }
 
@@ -71,8 +70,8 @@ func isGoneBefore(p *content.Past, w *workload.Workload) bool {
 	written, until := w.Record.Written, p.Until.At
 	isClear := !until.After(written)
 	if p.Until.Seen > w.RecordSeen {
-		isClear = !until.Add(names.ClockTolerance).After(written)
+		isClear = names.IsAfter(written, until, false)
 	}
-	wasKnown := !p.Mixed && !p.Vague && !p.IsAbsence() && !p.From.At.Add(names.ClockTolerance).After(written)
-	return isClear || wasKnown && !until.After(written.Add(names.ClockTolerance))
+	wasKnown := !p.Mixed && !p.Vague && !p.IsAbsence() && names.IsAfter(written, p.From.At, false)
+	return isClear || wasKnown && names.IsAfter(written, until, true)
 }

@@ -104,7 +104,7 @@ func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span
 	w := v.Workload
 	since := w.ContradictedSince()
 	covers := func(s span) bool {
-		return !s.from.At.After(since.Add(names.ClockTolerance)) && (s.until.Seen == 0 || s.until.At.After(since))
+		return names.IsAfter(since, s.from.At, true) && (s.until.Seen == 0 || s.until.At.After(since))
 	}
 	if since.IsZero() || w.Record.MarkSeen || slices.ContainsFunc(known, covers) {
 		return nil

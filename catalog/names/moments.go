@@ -33,8 +33,16 @@ type Interval struct{ From, Until time.Time }
 // Always is the interval of all times that the API can express.
 var Always = Interval{Until: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)}
 
-// Before returns the time before an event. The clocks leave in doubt what came within [ClockTolerance] of it; then it belongs
-// to the interval if inDoubt says so.
+// IsAfter reports whether one time was after another, of which different clocks may have shown each. They leave in doubt what
+// came within [ClockTolerance] of each other; then inDoubt is the answer.
+func IsAfter(a, b time.Time, inDoubt bool) bool {
+	if inDoubt {
+		return a.Sub(b) >= -ClockTolerance
+	}
+	return a.Sub(b) > ClockTolerance
+}
+
+// Before returns the time before an event: with inDoubt, what [IsAfter] leaves in doubt belongs to it.
 func Before(event time.Time, inDoubt bool) Interval {
 	if inDoubt {
 		return Interval{Until: event.Add(ClockTolerance)}

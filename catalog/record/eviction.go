@@ -47,5 +47,5 @@ func (r *LastRestart) EvictedAt() (time.Time, bool) {
 // evictions must begin only when new pods are no longer in doubt; see [workload.EvictionDelay].
 func (r *LastRestart) IsEarlierPod(created time.Time) bool {
 	at, evicts := r.EvictedAt()
-	return evicts && created.Sub(at) <= names.ClockTolerance
+	return evicts && names.IsAfter(at, created, true)
 }

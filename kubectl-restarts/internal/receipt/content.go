@@ -62,12 +62,12 @@ func (c *Content) isAfter(pod *Pod, read time.Time, keys template.Selection) boo
 
 // replaces reports whether the config was created after a time: what was read then was deleted, or there was none.
 func (c *Content) replaces(read time.Time) bool {
-	return c.Creation().At.Sub(read) > names.ClockTolerance
+	return names.IsAfter(c.Creation().At, read, false)
 }
 
 // misses reports whether a pod that read some keys at a time may have missed an edit of them.
 func (c *Content) misses(pod *Pod, read time.Time, keys template.Selection, edit annotation.Edit) bool {
 	// The API server dates the pod and the edit, and the node when a container has started.
-	isRead := pod.Created.After(edit.At) || read.Sub(edit.At) > names.ClockTolerance
+	isRead := pod.Created.After(edit.At) || names.IsAfter(read, edit.At, false)
 	return c.IsVisible(edit, keys) && !isRead
 }
