@@ -41,6 +41,12 @@
 // is edited again. Of a config that no workload reads, no past is kept. Of edits of removed keys, 32 are kept, and
 // 1,000 edits in all; older ones become one edit of unknown keys.
 //
+// One list of edits in which each says what it ended would be 7% shorter. It was built and given up. The last edit of each
+// key must outlive hundreds of edits of others, and contents must be forgotten as soon as no record needs them. Where one
+// list drops an edit, it has to say for each key since when nothing is known, in the order of the watch and by the dates,
+// which do not rise together: a removal has no date, and a late watch shows an edit after its end. Each mistake in that
+// lost restarts.
+//
 // # Configs that do not count
 //
 // A config whose annotation "ignore" says so is ignored by all readers. Only edits after the removal of the annotation
