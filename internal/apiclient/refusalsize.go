@@ -20,7 +20,7 @@ import (
 // more.
 const maxRefusal = 64 << 10
 
-// bounded returns a copy of a configuration whose clients read no larger refusals, and all answers in large pieces.
+// bounded returns a copy of a configuration whose clients read no larger refusals, and streams in large pieces.
 func bounded(config *rest.Config) *rest.Config {
 	own := rest.CopyConfig(config)
 	own.Wrap(func(next http.RoundTripper) http.RoundTripper { return buffered{refusals{next}} })

@@ -33,7 +33,7 @@ func (s *streaming) watch(t *testing.T, all int) (shown int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	watch, err := clients.Core.RESTClient().Get().Resource("configmaps").Watch(t.Context())
+	watch, err := clients.Core.RESTClient().Get().Resource("configmaps").Param("watch", "true").Watch(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
