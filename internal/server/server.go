@@ -42,21 +42,26 @@ func Endpoints(registry *prometheus.Registry, healthy func(*http.Request) error,
 	return mux
 }
 
-// readyFor is how long an answer about readiness is given again: whoever asks without end must not cost much.
-const readyFor = 100 * time.Millisecond
+// An answer about readiness is given again for readyFor, and for restFactor times as long as it took to find: whoever asks without
+// end must not cost much, whatever is missing.
+const (
+	readyFor   = 100 * time.Millisecond
+	restFactor = 20
+)
 
-// askedSeldom returns a function that returns what another one has returned within [readyFor].
+// askedSeldom returns a function that returns what another one has returned last, and asks that only now and then.
 func askedSeldom(ready func() (bool, string)) func() (bool, string) {
 	var mu sync.Mutex
-	var asked time.Time
+	var next time.Time
 	var isReady bool
 	var detail string
 	return func() (bool, string) {
 		mu.Lock()
 		defer mu.Unlock()
-		if asked.IsZero() || time.Since(asked) >= readyFor {
+		if begun := time.Now(); !begun.Before(next) {
 			isReady, detail = ready()
-			asked = time.Now()
+			answered := time.Now()
+			next = answered.Add(max(readyFor, restFactor*answered.Sub(begun)))
 		}
 		return isReady, detail
 	}

@@ -55,9 +55,10 @@ func TestEndpointsReportHealthAndReadinessWithDetail(t *testing.T) {
 
 func TestReadinessIsNotBuiltForEachRequest(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		built := 0
+		built, takes := 0, time.Duration(0)
 		handler := Endpoints(prometheus.NewRegistry(), func(*http.Request) error { return nil }, func() (bool, string) {
 			built++
+			time.Sleep(takes)
 			return built > 1, ""
 		})
 		for range 10 {
@@ -66,8 +67,17 @@ func TestReadinessIsNotBuiltForEachRequest(t *testing.T) {
 			}
 		}
 		time.Sleep(readyFor)
+		takes = time.Second
 		if code, _ := get(t, handler, "/readyz"); code != http.StatusOK || built != 2 {
 			t.Errorf("later: %d, built %d times", code, built)
+		}
+		time.Sleep(restFactor*takes - 1)
+		if get(t, handler, "/readyz"); built != 2 {
+			t.Errorf("what took %v to build was built again at once", takes)
+		}
+		time.Sleep(time.Nanosecond)
+		if get(t, handler, "/readyz"); built != 3 {
+			t.Errorf("built %d times", built)
 		}
 	})
 }
