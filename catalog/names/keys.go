@@ -122,17 +122,21 @@ func newShape(keys []Key) *shape {
 
 // shapes are the shared shapes that are in use, by a hash of what they are. Nobody can know the seed, so nobody can make hashes
 // collide; of two shapes with the same hash, the later one is shared.
+//
+// An entry takes 200 bytes, which names that only one config has are not worth. So a shape is shared from its second config on,
+// unless many others were made in between: the hash of the first is in last, where others replace it.
 var shapes = struct {
 	sync.Mutex
 	seed maphash.Seed
 	of   map[uint64]weak.Pointer[shape]
+	last [1 << 14]uint64
 }{seed: maphash.MakeSeed(), of: make(map[uint64]weak.Pointer[shape])}
 
 // longestShared is how long the names together may be in a shape that is shared. Configs with more are unlikely to have the same, and
 // to look for it would take longer than everything else.
 const longestShared = 4096
 
-// sharedShape returns the shape of keys, the same one for the same names.
+// sharedShape returns the shape of keys, usually the same one for the same names.
 func sharedShape(keys []Key) *shape {
 	length := 0
 	var hash maphash.Hash
@@ -151,6 +155,10 @@ func sharedShape(keys []Key) *shape {
 		return known
 	}
 	s := newShape(keys)
+	if last := &shapes.last[id%uint64(len(shapes.last))]; *last != id {
+		*last = id
+		return s
+	}
 	shapes.of[id] = weak.Make(s)
 	runtime.AddCleanup(s, forgetShape, id)
 	return s

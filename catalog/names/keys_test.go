@@ -48,6 +48,7 @@ func TestKeysAreThoseThatTheyWereMadeOf(t *testing.T) {
 }
 
 func TestKeysOfTheSameNamesShareThem(t *testing.T) {
+	NewKeys([]Key{{Name: "one"}, {Name: "two"}}) // nothing is shared of the first config with some names
 	a, b := NewKeys([]Key{{Name: "one", Checksum: 1}, {Name: "two"}}), NewKeys([]Key{{Name: "two"}, {Name: "one", Checksum: 2}})
 	if a.shape != b.shape {
 		t.Error("two lists of the same names are in memory")
@@ -56,7 +57,7 @@ func TestKeysOfTheSameNamesShareThem(t *testing.T) {
 		t.Error("the checksums of one config seem to be those of another")
 	}
 	for _, others := range [][]Key{{{Name: "one"}}, {{Name: "one", Binary: true}, {Name: "two"}}, {{Name: "onet"}, {Name: "wo"}}} {
-		if NewKeys(others).shape == a.shape {
+		if NewKeys(others); NewKeys(others).shape == a.shape {
 			t.Errorf("%v have the names of others", others)
 		}
 	}
@@ -68,6 +69,7 @@ func TestKeysOfTheSameNamesShareThem(t *testing.T) {
 
 func TestKeysWithTheSameHashHaveTheirOwnNames(t *testing.T) {
 	keys := []Key{{Name: "collides"}}
+	NewKeys(keys)
 	first, another := NewKeys(keys).shape, &shape{[]string{"another"}, []bool{false}}
 	shapes.Lock()
 	for id, known := range shapes.of {
@@ -83,27 +85,41 @@ func TestKeysWithTheSameHashHaveTheirOwnNames(t *testing.T) {
 	runtime.KeepAlive(another)
 }
 
+// idOf returns the hash of a shape that is shared, and whether it is.
+func idOf(shape *shape) (id uint64, isShared bool) {
+	shapes.Lock()
+	defer shapes.Unlock()
+	for id, known := range shapes.of {
+		if known.Value() == shape {
+			return id, true
+		}
+	}
+	return 0, false
+}
+
+func TestNamesThatOneConfigHasHaveNoEntry(t *testing.T) {
+	keys := NewKeys([]Key{{Name: "a name that comes once"}})
+	if _, isShared := idOf(keys.shape); isShared {
+		t.Error("they have")
+	}
+}
+
 // Anyone may make configs with names of their own again and again.
 func TestNothingIsKeptOfNamesThatNoConfigHasAnyMore(t *testing.T) {
-	idOf := func(shape *shape) (id uint64) {
-		shapes.Lock()
-		defer shapes.Unlock()
-		for id, known := range shapes.of {
-			if known.Value() == shape {
-				return id
-			}
-		}
-		t.Fatal("a shape in use is not known")
-		return 0
-	}
 	isKnown := func(id uint64) bool {
 		shapes.Lock()
 		defer shapes.Unlock()
 		_, found := shapes.of[id]
 		return found
 	}
-	keys := NewKeys([]Key{{Name: "a name that no other test uses"}})
-	shape, id := weak.Make(keys.shape), idOf(keys.shape)
+	names := []Key{{Name: "a name that no other test uses"}}
+	NewKeys(names)
+	keys := NewKeys(names)
+	shape := weak.Make(keys.shape)
+	id, isShared := idOf(keys.shape)
+	if !isShared {
+		t.Fatal("a shape in use is not known")
+	}
 	runtime.KeepAlive(keys.shape)
 	for shape.Value() != nil || isKnown(id) {
 		runtime.GC()
