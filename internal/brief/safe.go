@@ -34,7 +34,13 @@ func Safe(s string) string {
 }
 
 // IsUnsafe reports whether [Safe] replaces a character, also if it stands for invalid UTF-8.
-func IsUnsafe(r rune) bool { return r == utf8.RuneError || !unicode.IsPrint(r) }
+func IsUnsafe(r rune) bool { return r == utf8.RuneError || !isVisible(r) }
+
+// isVisible reports whether a character shows, or changes how the one before it looks, as in emojis. Some letters show nothing: those
+// that Unicode lets programs ignore, such as the Hangul filler, and the empty pattern of Braille.
+func isVisible(r rune) bool {
+	return unicode.IsPrint(r) && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) && r != '\u2800'
+}
 
 // Line returns a text of others as logs, Events and status lines show it: in one line, as [Safe] shows it, and in the
 // length of [Text]. White space around line breaks becomes a space, because the denials of some webhooks have paragraphs.
@@ -49,13 +55,13 @@ func Line(text string) string {
 // JSON returns the same JSON with the characters that [Safe] replaces written as escapes, which mean the same. Only strings
 // can have them; line breaks between values stay.
 func JSON(text []byte) []byte {
-	isVisible := func(r rune) bool { return r == '\n' || unicode.IsPrint(r) }
-	if !bytes.ContainsFunc(text, func(r rune) bool { return !isVisible(r) }) {
+	stays := func(r rune) bool { return r == '\n' || isVisible(r) }
+	if !bytes.ContainsFunc(text, func(r rune) bool { return !stays(r) }) {
 		return text
 	}
 	visible := make([]byte, 0, len(text))
 	for _, r := range string(text) {
-		if isVisible(r) {
+		if stays(r) {
 			visible = utf8.AppendRune(visible, r)
 			continue
 		}

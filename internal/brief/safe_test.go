@@ -15,6 +15,8 @@ func TestOnlyVisibleCharactersReachTheTerminal(t *testing.T) {
 		"\x1b[31mred\x1b[0m":  `\u001b[31mred\u001b[0m`,
 		"two\nlines\r":        `two\u000alines\u000d`,
 		"\u202egnp.exe":       `\u202egnp.exe`,
+		"a\u3164b\u2800":      `a\u3164b\u2800`,
+		"\u26a0\ufe0f":        "\u26a0\ufe0f",
 		"\u009b31m":           `\u009b31m`,
 		"a\u200bb":            `a\u200bb`,
 		"\xff\xfe":            `\xff\xfe`,
