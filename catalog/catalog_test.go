@@ -67,7 +67,7 @@ func (m *model) putConfig(config content.Config, at time.Time, listed, first boo
 		config.Edits = m.edits(previous, config, at)
 		isDated := previous.Deleted && !listed && int64(config.Created) <= at.Unix()
 		for i := range config.Edits {
-			if edit := &config.Edits[i]; isDated && edit.Seen == m.moment && content.HasKey(config.Keys, edit.Key) {
+			if edit := &config.Edits[i]; isDated && edit.Seen == m.moment {
 				edit.Dated = config.Created
 			}
 		}

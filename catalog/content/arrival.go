@@ -68,15 +68,15 @@ func (a *Arrival) date(recorded annotation.Edit) time.Time {
 }
 
 // dated returns when a key changed by the API server's clock, in seconds of Unix time, given whether it is gone and what
-// the managedFields say about it; 0 if they say nothing. They say nothing about a key that is gone:
+// the managedFields say about it; 0 if they say nothing. They say nothing about a key that was removed:
 // a time that they still have for it is that of an earlier change.
 func (a *Arrival) dated(isGone bool, recorded annotation.Edit) uint32 {
 	at := recorded.At
 	switch isNew := a.Previous.Deleted && !a.listed; {
+	case isNew && (isGone || at.IsZero()): // the key has been gone, or there, since the config was created again
+		at = a.Config.Creation().At
 	case isGone:
 		return 0
-	case at.IsZero() && isNew: // the key has been there since the config was created again
-		at = a.Config.Creation().At
 	}
 	if at.After(a.At) {
 		return 0

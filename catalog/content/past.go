@@ -41,6 +41,8 @@ type Past struct {
 	Mixed bool
 	// Vague means that the content came at From or later.
 	Vague bool
+	// Late means that the watch was behind when it showed how the content came, so that it may have come before what was shown first.
+	Late bool
 	// WasBinary means that the key was in the binaryData, and Binary that it was not in the data
 	// before or after.
 	WasBinary, Binary bool
@@ -55,26 +57,25 @@ type Past struct {
 // comes from an earlier moment.
 func pastOf(known []Past, previous *Config, present *Arrival, changed []string) []Past {
 	var ended []Past
+	created := previous.Creation().At
 	if last := len(known) - 1; previous.Deleted && last >= 0 && known[last].IsOpen() {
 		back := known[last]
-		back.end(names.Sighting{At: present.doneBy(false, annotation.Edit{}), Seen: notYet})
+		back.end(names.Sighting{At: present.doneBy(false, annotation.Edit{}), Seen: notYet}, created)
 		known, ended = known[:last:last], append(ended, back)
 	}
 	since := seenSince(previous, changed)
 	formerKeys, keys, recordedEdits := newKeyFinder(previous.Keys), newKeyFinder(present.Config.Keys), newEditFinder(present.recorded)
 	for _, key := range changed {
 		before, wasThere := formerKeys.find(key)
-		from, isExact := since(key, wasThere)
-		if from.Seen == 0 {
+		past := since(key, wasThere)
+		if past.From.Seen == 0 {
 			continue
 		}
 		now, isThere := keys.find(key)
 		recorded, _ := recordedEdits.find(key)
-		past := Past{
-			Key: key, Content: before.Checksum, Vague: !isExact, WasBinary: before.Binary, From: from,
-			Binary: !(wasThere && !before.Binary) && !(isThere && !now.Binary),
-		}
-		past.end(names.Sighting{At: present.doneBy(key != "" && !isThere, recorded), Seen: notYet})
+		past.Key, past.Content, past.WasBinary = key, before.Checksum, before.Binary
+		past.Binary = !(wasThere && !before.Binary) && !(isThere && !now.Binary)
+		past.end(names.Sighting{At: present.doneBy(key != "" && !isThere, recorded), Seen: notYet}, created)
 		ended = append(ended, past)
 	}
 	if len(ended) == 0 {
@@ -86,11 +87,13 @@ func pastOf(known []Past, previous *Config, present *Arrival, changed []string) 
 	return boundPast(slices.Concat(known, ended))
 }
 
-// end notes when the content went. The API may date that before the watch showed that it came.
-func (p *Past) end(until names.Sighting) {
-	p.Until = until
-	if until.At.Before(p.From.At) {
-		p.From.At = until.At
+// end notes when the content went. If the API dates that before the watch showed that the content came, the watch was behind: the
+// content may have come at any time since the config was created.
+func (p *Past) end(until names.Sighting, created time.Time) {
+	isBehind := until.At.Before(p.From.At)
+	p.Until, p.Vague, p.Late = until, p.Vague || isBehind, p.Late || isBehind
+	if p.Vague {
+		p.From.At = created
 	}
 }
 
@@ -108,10 +111,9 @@ func withoutSettled(past []Past, now time.Time, recorded func() names.Sighting) 
 	})
 }
 
-// seenSince returns a function that returns when the watch showed the content of a key, which the config has or lacks: zero
-// if the watch did not show how the content came. It returns false if that is not known because the edit was joined with
-// others. The content may then have come at any time since the one that it returns.
-func seenSince(config *Config, keys []string) func(key string, isThere bool) (from names.Sighting, isExact bool) {
+// seenSince returns a function that returns a past content with when the content of a key came, which the config has or lacks: zero
+// if the watch did not show that. It is vague if the edit was joined with others.
+func seenSince(config *Config, keys []string) func(key string, isThere bool) Past {
 	changed := newNameFinder(keys)
 	var seen []annotation.Edit
 	var joined annotation.Edit
@@ -131,15 +133,16 @@ func seenSince(config *Config, keys []string) func(key string, isThere bool) (fr
 	}
 	edits := newEditFinder(seen)
 	first := names.Sighting{At: config.Creation().At, Seen: config.Appeared}
-	return func(key string, isThere bool) (names.Sighting, bool) {
+	return func(key string, isThere bool) Past {
 		edit, isSeen := edits.find(key)
 		switch {
 		case isSeen:
-			return names.Sighting{At: edit.Earliest(), Seen: edit.Seen}, true
+			at := edit.Earliest()
+			return Past{From: names.Sighting{At: at, Seen: edit.Seen}, Late: edit.At.Sub(at) > names.ClockTolerance}
 		case joined.Seen == 0 || joined.OnlyLost && isThere:
-			return first, true
+			return Past{From: first}
 		}
-		return names.Sighting{At: first.At, Seen: max(first.Seen, 1)}, false
+		return Past{From: names.Sighting{At: joined.At, Seen: max(first.Seen, 1)}, Vague: true}
 	}
 }
 
@@ -189,7 +192,7 @@ func Mix(key string, several ...Past) Past {
 			mixed.Until.At = p.Until.At
 		}
 		mixed.From.Seen, mixed.Until.Seen = min(mixed.From.Seen, p.From.Seen), max(mixed.Until.Seen, p.Until.Seen)
-		mixed.Binary = mixed.Binary && p.Binary
+		mixed.Binary, mixed.Late = mixed.Binary && p.Binary, mixed.Late || p.Late
 	}
 	if key == "" {
 		mixed.Joined = joinedKeys(several)

@@ -62,18 +62,18 @@ func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, chang
 		}
 	}
 	for edit := range s.edits() {
-		shown := names.Sighting{At: edit.At, Seen: edit.Seen}
-		from := shown
+		from := names.Sighting{At: edit.Earliest(), Seen: edit.Seen}
 		if edit.IsJoined() { // any time since the record
 			from.At = w.Record.Written
 		}
-		note(shown, from)
+		note(names.Sighting{At: edit.At, Seen: edit.Seen}, from)
 	}
 	for i := range past {
 		switch p := &past[i]; {
 		case !p.ConcernsAny(s.references):
-		case p.IsAbsence(): // no record includes it, so it counts if it outlasted the record
-			note(p.Until, names.Sighting{At: p.From.At, Seen: p.Until.Seen})
+		case p.IsAbsence() || p.Mixed || p.Vague: // no record includes it, so it counts if it outlasted the record
+			from, _ := since(p, w)
+			note(p.Until, from)
 		default:
 			note(p.From, p.From)
 		}

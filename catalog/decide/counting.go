@@ -47,11 +47,12 @@ func isLater(w *workload.Workload, shown names.Sighting) bool {
 // were found to have what the record says. Content that was there at that moment counts: either it
 // is the recorded content, or the config was gone, or the process that wrote the record knew other
 // content than this catalog. In a mixture, some contents came later than the first one; if in
-// doubt, any time since the record counts. The returned moment is that of the end, because content
-// that outlasted the record began to matter with the record.
+// doubt, any time since the record counts or, if the watch was behind, since the first one came.
+// The returned moment is that of the end, because content that outlasted the record began to matter
+// with the record.
 func since(p *content.Past, w *workload.Workload) (names.Sighting, bool) {
 	from := names.Sighting{At: p.From.At, Seen: p.Until.Seen}
-	if (p.Mixed || p.Vague) && p.From.Seen <= w.LastRight() {
+	if (p.Mixed || p.Vague) && !p.Late && p.From.Seen <= w.LastRight() {
 		from.At = w.Record.Written
 	}
 	return from, isLater(w, p.Until) && !isGoneBefore(p, w)

@@ -194,6 +194,40 @@ func (s *story) losesKeys(state objecttest.Data, from float64) {
 	}
 }
 
+// The watch shows late that keys were gone, more than it remembers removals of, and are back.
+func TestPodsRestartThatStartedWhileKeysWereGoneAmongManyOthers(t *testing.T) {
+	keys, gone := objecttest.ManyKeys(content.MaxLostKeys+8, "1"), objecttest.ManyKeys(content.MaxLostKeys+8, "-")
+	for name, plays := range map[string]func(at func(second float64, label, cell string), writes func(second float64, cells objecttest.Data)){
+		"all of them": func(at func(float64, string, string), writes func(float64, objecttest.Data)) {
+			writes(1, keys)
+			at(10, "record", "made")
+			at(19, "watch of configs", "behind")
+			writes(20, gone)
+			writes(22, keys)
+			at(26, "watch of configs", "shows")
+		},
+		"one, before a release is recorded": func(at func(float64, string, string), writes func(float64, objecttest.Data)) {
+			at(15, "deployment", "image=x")
+			at(19, "watch of configs", "behind")
+			writes(20, objecttest.Data{"a": "-"})
+			at(22, "record", "made")
+			writes(23, keys)
+			writes(24, gone)
+			writes(25, objecttest.Data{"a": "1"})
+			at(30, "watch of configs", "shows")
+		},
+	} {
+		s := newStage(t, "app reads web")
+		s.writes("web", objecttest.Data{"a": "1", "z": "1"})
+		s.start()
+		plays(func(second float64, label, cell string) { s.now = second; s.happens(label, cell) },
+			func(second float64, cells objecttest.Data) { s.now = second; s.writes("web", cells) })
+		if decision, meaning := s.decide(podOf(s.deployment, 20.5, func(string) float64 { return 20.5 })); decision.Outcome != Restart {
+			t.Errorf("%s: %s", name, meaning)
+		}
+	}
+}
+
 func TestEditsOfLostKeysRestartNothingThatDidNotSeeThem(t *testing.T) {
 	before := objecttest.ManyKeys(2*content.MaxPast, "1")
 	before["a"] = "1"
