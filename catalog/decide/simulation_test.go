@@ -60,6 +60,7 @@ func TestAHistoryOfASimulationIsAStoryWithTheSameDecisions(t *testing.T) {
 		"one config": func(t *rapid.T) (*stage, func(*rapid.T)) { w := drawHistory(t, new(int)); return w.stage, w.play },
 		"filters":    func(t *rapid.T) (*stage, func(*rapid.T)) { w := newFilteredWorld(t, new(int)); return w.stage, w.play },
 		"gone":       func(t *rapid.T) (*stage, func(*rapid.T)) { w := newHidingWorld(t); return w.stage, w.play },
+		"late":       func(t *rapid.T) (*stage, func(*rapid.T)) { w := newLateWorld(t, &tally{}); return w.stage, w.play },
 	} {
 		t.Run(name, func(t *testing.T) {
 			decided := 0

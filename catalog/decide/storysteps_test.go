@@ -328,9 +328,14 @@ func (s *stage) mount(pod types.UID, cell string) {
 }
 
 func (s *stage) showDeployment() {
-	if w := s.reduced(); !s.isOut {
-		s.show("deployments", func() { s.catalog.ObserveWorkload(w) })
-	}
+	w, isOut := s.reduced(), s.isOut
+	s.show("deployments", func() {
+		if isOut {
+			s.catalog.ForgetWorkload(w.Ref)
+		} else {
+			s.catalog.ObserveWorkload(w)
+		}
+	})
 }
 
 // writeDeployment is one write of the Deployment.
