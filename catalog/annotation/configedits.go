@@ -60,10 +60,21 @@ func (e Edit) IsJoined() bool { return e.Key == "" && !e.Creation }
 // Earliest returns when the edit happened, or an earlier time: when the watch showed it or, if the
 // API server dates it earlier, that time.
 func (e Edit) Earliest() time.Time {
-	if dated := time.Unix(int64(e.Dated), 0); e.Dated > 0 && dated.Before(e.At) {
+	if dated := e.DatedAt(); !dated.IsZero() && dated.Before(e.At) {
 		return dated
 	}
 	return e.At
+}
+
+// DatedAt returns when the API server dates the edit, zero if it does not.
+func (e Edit) DatedAt() time.Time {
+	switch {
+	case e.Seen == 0:
+		return e.At
+	case e.Dated == 0:
+		return time.Time{}
+	}
+	return time.Unix(int64(e.Dated), 0)
 }
 
 // RecordedEdits reads from the managedFields when the keys of a config changed after its

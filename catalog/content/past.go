@@ -57,10 +57,10 @@ type Past struct {
 // comes from an earlier moment.
 func pastOf(known []Past, previous *Config, present *Arrival, changed []string) []Past {
 	var ended []Past
-	created := previous.Creation().At
+	dated := previous.datedBefore()
 	if last := len(known) - 1; previous.Deleted && last >= 0 && known[last].IsOpen() {
 		back := known[last]
-		back.end(names.Sighting{At: present.doneBy(false, annotation.Edit{}), Seen: notYet}, created)
+		back.end(names.Sighting{At: present.doneBy(false, annotation.Edit{}), Seen: notYet}, dated)
 		known, ended = known[:last:last], append(ended, back)
 	}
 	since := seenSince(previous, changed)
@@ -75,7 +75,7 @@ func pastOf(known []Past, previous *Config, present *Arrival, changed []string) 
 		recorded, _ := recordedEdits.find(key)
 		past.Key, past.Content, past.WasBinary = key, before.Checksum, before.Binary
 		past.Binary = !(wasThere && !before.Binary) && !(isThere && !now.Binary)
-		past.end(names.Sighting{At: present.doneBy(key != "" && !isThere, recorded), Seen: notYet}, created)
+		past.end(names.Sighting{At: present.doneBy(key != "" && !isThere, recorded), Seen: notYet}, dated)
 		ended = append(ended, past)
 	}
 	if len(ended) == 0 {
@@ -88,12 +88,32 @@ func pastOf(known []Past, previous *Config, present *Arrival, changed []string) 
 }
 
 // end notes when the content went. If the API dates that before the watch showed that the content came, the watch was behind: the
-// content may have come at any time since the config was created.
-func (p *Past) end(until names.Sighting, created time.Time) {
+// content may have come at any time since what the API dates before it.
+func (p *Past) end(until names.Sighting, dated func(before names.Sequence) time.Time) {
 	isBehind := until.At.Before(p.From.At)
-	p.Until, p.Vague, p.Late = until, p.Vague || isBehind, p.Late || isBehind
-	if p.Vague {
-		p.From.At = created
+	switch p.Until = until; {
+	case p.Vague:
+		p.From.At, p.Late = dated(0), p.Late || isBehind
+	case isBehind:
+		p.From.At, p.Vague, p.Late = dated(p.From.Seen), true, true
+	}
+}
+
+// datedBefore returns a function that returns the last time before a moment at which the API server dates an edit of the config,
+// or its creation. It is that of the creation for the moment 0.
+func (c *Config) datedBefore() func(names.Sequence) time.Time {
+	known, at := names.Sequence(0), c.Creation().At // keys that were removed together ask for the same moment
+	return func(moment names.Sequence) time.Time {
+		if moment == known {
+			return at
+		}
+		known, at = moment, c.Creation().At
+		for _, edit := range c.Edits {
+			if edit.Seen < moment && !edit.IsJoined() {
+				at = names.Latest(at, edit.DatedAt())
+			}
+		}
+		return at
 	}
 }
 
