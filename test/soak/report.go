@@ -100,7 +100,7 @@ func (s *soak) report(atEnd footprint) *report {
 	figure("held", "%d halts, of which people resumed %d; %d pods crashed; %d restarts failed; at most %d of %d restarts rolled at the same time",
 		halts, resumed, s.breaker.count(), s.replicas.countLogs("restart failed"), tally.Rolling, fanOutLimit)
 	figure("truces", "%d, in which the controllers could see everything; outside of them, %d pods have read content that no controller could know of",
-		s.truces, tally.Unknowable)
+		s.truces.Load(), tally.Unknowable)
 	if lines := s.replicas.logs(stoodBy); lines != "" { // there is no other engine, but a leader may be late to notice that it no longer leads
 		figure("engine", "stood by, which delays everything:\n%s", strings.TrimSuffix(lines, "\n"))
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -81,11 +82,12 @@ type soak struct {
 	atStart     footprint
 	firstLook   int // restarts before the disturbances
 	startedAnew int // how often the cluster's own controllers were, so that everything came to rest
-	truces      int
-	disturbed   spell        // the time of the disturbances
-	spells      []spell      // of hostility
-	pods        []model.Pod  // that run at the end
-	most        atomic.Int64 // bytes that a controller has had in RAM
+	truces      atomic.Int64
+	remembered  sync.WaitGroup // of the truces of which it is not known yet whether what was seen in them is remembered
+	disturbed   spell          // the time of the disturbances
+	spells      []spell        // of hostility
+	pods        []model.Pod    // that run at the end
+	most        atomic.Int64   // bytes that a controller has had in RAM
 }
 
 // run plays a soak and returns its report. An error means that it could not be played;
@@ -313,6 +315,7 @@ func (s *soak) conclude(ctx context.Context) *report {
 	calmed := s.driver.calmDown(limited)
 	restless := s.awaitRest(ctx, restLimit)
 	s.printf("at rest after %s", time.Since(calm).Round(100*time.Millisecond))
+	s.remembered.Wait()
 	looked := s.lastLook(ctx)
 	atEnd, measured := measure(ctx, s.replicas.all())
 	r := s.report(atEnd)

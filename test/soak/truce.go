@@ -51,10 +51,17 @@ func (s *soak) truce(ctx context.Context) {
 	s.driver.truce(begin.Add(truceTime - settling - longestHit))
 	before := s.replicas.leasesLost()
 	pause(ctx, truceTime)
-	if err := s.seesEverything(ctx); err == nil && s.replicas.leasesLost() == before {
-		s.judge.watched(begin, time.Now().Add(-settling))
-		s.truces++
+	if err := s.seesEverything(ctx); err != nil || s.replicas.leasesLost() != before {
+		return
 	}
+	end := time.Now().Add(-settling)
+	s.remembered.Go(func() { // a controller that loses its lease ends, and forgets
+		pause(context.WithoutCancel(ctx), afterlife)
+		if s.replicas.leasesLost() == before {
+			s.judge.watched(begin, end)
+			s.truces.Add(1)
+		}
+	})
 }
 
 // seesEverything returns nil if both controllers run, all their watches work, and one leads.
