@@ -335,7 +335,7 @@ fuzz: ## Fuzz and simulate with new seeds (FUZZTIME=1m each, ROLLOUTS, FLEETS, H
 		done; \
 	done
 	@echo '== histories of a workload and its config: $(HISTORIES)'
-	@go test -count=1 -timeout 0 -run '^TestPodsRestartIfAndOnlyIf' ./catalog/decide -rapid.checks $(HISTORIES)
+	@go test -count=1 -timeout 0 -run '^Test(PodsRestartIfAndOnlyIf|NoRestartIsLostWhere)' ./catalog/decide -rapid.checks $(HISTORIES)
 	@seed=$${SEED:-$$RANDOM$$RANDOM}; echo "== rollouts: $(ROLLOUTS), SEED=$$seed"; \
 	go test -count=1 -timeout 0 -run '^TestRolloutsKeepTheirLimits' ./deployment -simulation.rollouts $(ROLLOUTS) -simulation.seed $$seed; \
 	echo "== fleets: $(FLEETS), SEED=$$seed"; \
