@@ -1,8 +1,9 @@
 // Package decide says what to do about a workload. It changes nothing.
 //
 // A workload opts in by an annotation. Its record, two more annotations, has a checksum of what its containers see of
-// each config, and says when it was written and by which filter: the annotations that select configs and keys. A record
-// is trusted if this controller, in whichever process, wrote it for the present pod template. The outcomes:
+// each config, and the basis: when it was written, for which pod template, and by which filter, that is, by which
+// annotations that select configs and keys. A config that is gone keeps its checksum. A record is trusted if this
+// controller, in whichever process, wrote it for the present pod template. The outcomes:
 //
 //	keep       leave the workload as it is
 //	record     write the record. If it is trusted and says the same already, that is keep
@@ -37,7 +38,8 @@
 //	a trusted record of other content    until it was written
 //	the original's record of such        always
 //	content that came and went           from when it came until it went
-//	a mark                               from its beginning until the last edit that the watch showed
+//	a mark, if the watch did not show    from its beginning until the last edit that the watch showed
+//	what it tells of
 //	a restart that was reverted          until its record was written
 //	files rotated in a pod               until they were rotated; if they are back, while they were others
 //
@@ -68,7 +70,9 @@
 //	content that was there when the record      if it outlasted that moment
 //	was made, or when the pods were verified
 //
-// Content that came and went while no watch showed it, and of which no mark tells, is missed.
+// The API server dates neither removals nor deletions: they count from when the watch showed them. If that was after the
+// date at which the key or config was back, the watch was behind, and they count from the last date before. Content that
+// came and went while no watch showed it, and of which no mark tells, is missed.
 //
 // If another process made the record with a restart, all pods of the template are younger than the record. So content
 // that had gone before was read by none. If the watch showed its end only after the record, the two dates must be more
@@ -80,8 +84,8 @@
 // it counted again.
 //
 // A restart by eviction, another method, leaves the pod template as it is, and pods older than the record are evicted one
-// by one. They do not count, unless the method changes before they are gone: the record says that such a restart is
-// under way.
+// by one. They do not count, unless the method changes before they are gone: until then, the record says that such a
+// restart is under way.
 //
 // A record has room for a limited number of checksums. A config without one is treated as one that has appeared.
 //
@@ -104,11 +108,11 @@
 // A mark, in a record, says since when content differed while a restart was put off; not of which config, nor until
 // when. A process whose watch did not show the end takes all pods since then for stale.
 //
-// The original is the controller that this one replaces. Its record is unsettled until its checksums are compared with
-// the configs. Equal content needs no restart, except for edits of binaryData, which the original left out. With other
-// content, any pod that has read the config is stale, whenever it started: such a record does not say when it was
-// written. For a config that is not in the record, only edits that a watch showed count, because the original looked at
-// fewer references.
+// The original is the controller that this one replaces. Its record has no basis, and is unsettled until its checksums
+// are compared with the configs. Equal content needs no restart, except for edits of binaryData, which the original left
+// out. With other content, any pod that has read the config is stale, whenever it started: such a record does not say
+// when it was written. For a config that is not in the record, only edits that a watch showed count, because the original
+// looked at fewer references.
 //
 // # Records of another filter
 //
