@@ -33,8 +33,9 @@
 // Content that was there for a while is kept with the times at which it came and went: those of the API server if they
 // are earlier than the watch showed them. Another write of the same manager can only move an end to a later time, so
 // in doubt a workload restarts once too often. The absence of a whole config counts as content, too, for containers
-// that can start without it. The API server does not date removals and deletions. If it dates the end before the watch
-// showed the removal, that is late, and the key may have been gone since the last edit with a date before it.
+// that can start without it. The API server does not date removals and deletions. If it dates the end more than
+// a second before the watch showed the removal, that is late, and the key may have been gone since the last edit with a
+// date before it.
 //
 // The history is bounded: 8 contents of each key, and 64 of each config. Older ones, and those of an edit of 64 keys
 // or more, become one of unknown content, of up to 128 keys and then of all. What went before all records of the

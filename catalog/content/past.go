@@ -43,6 +43,8 @@ type Past struct {
 	Vague bool
 	// Late means that the watch was behind when it showed how the content came, so that it may have come before what was shown first.
 	Late bool
+	// LastFrom is when the last of several mixed contents came.
+	LastFrom names.Sighting
 	// WasBinary means that the key was in the binaryData, and Binary that it was not in the data
 	// before or after.
 	WasBinary, Binary bool
@@ -87,15 +89,17 @@ func pastOf(known []Past, previous *Config, present *Arrival, changed []string) 
 	return boundPast(slices.Concat(known, ended))
 }
 
-// end notes when the content went. If the API dates that before the watch showed that the content came, the watch was behind: the
-// content may have come at any time since what the API dates before it.
+// end notes when the content went. If the API clearly dates that before the watch showed that the content came, the watch was
+// behind: the content may have come at any time since what the API dates before it.
 func (p *Past) end(until names.Sighting, dated func(before names.Sequence) time.Time) {
-	isBehind := until.At.Before(p.From.At)
+	isBehind := names.IsAfter(p.From.At, until.At, false)
 	switch p.Until = until; {
 	case p.Vague:
 		p.From.At, p.Late = dated(0), p.Late || isBehind
 	case isBehind:
 		p.From.At, p.Vague, p.Late = dated(p.From.Seen), true, true
+	case until.At.Before(p.From.At):
+		p.From.At = until.At
 	}
 }
 
@@ -158,7 +162,8 @@ func seenSince(config *Config, keys []string) func(key string, isThere bool) Pas
 		switch {
 		case isSeen:
 			at := edit.Earliest()
-			return Past{From: names.Sighting{At: at, Seen: edit.Seen}, Late: edit.At.Sub(at) > names.ClockTolerance}
+			isLate := names.IsAfter(edit.At, at.Add(time.Second), false) // the API dates it in whole seconds
+			return Past{From: names.Sighting{At: at, Seen: edit.Seen}, Late: isLate}
 		case joined.Seen == 0 || joined.OnlyLost && isThere:
 			return Past{From: first}
 		}
@@ -212,7 +217,14 @@ func Mix(key string, several ...Past) Past {
 			mixed.Until.At = p.Until.At
 		}
 		mixed.From.Seen, mixed.Until.Seen = min(mixed.From.Seen, p.From.Seen), max(mixed.Until.Seen, p.Until.Seen)
-		mixed.Binary, mixed.Late = mixed.Binary && p.Binary, mixed.Late || p.Late
+		mixed.Binary, mixed.Late, mixed.Vague = mixed.Binary && p.Binary, mixed.Late || p.Late, mixed.Vague || p.Vague
+		last := p.From
+		if p.Mixed {
+			last = p.LastFrom
+		}
+		if last.Seen >= mixed.LastFrom.Seen {
+			mixed.LastFrom = last
+		}
 	}
 	if key == "" {
 		mixed.Joined = joinedKeys(several)

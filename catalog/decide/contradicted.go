@@ -27,7 +27,7 @@ func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfi
 	}
 	for _, s := range spans {
 		d.Contradicts = true
-		if s.from.Seen > 0 {
+		if s.past != nil { // the others are what is noted first
 			note(s.from)
 		}
 	}
@@ -71,9 +71,12 @@ func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, chang
 	for i := range past {
 		switch p := &past[i]; {
 		case !p.ConcernsAny(s.references):
-		case p.IsAbsence() || p.Mixed || p.Vague: // no record includes it, so it counts if it outlasted the record
+		case p.IsAbsence() || p.Vague: // no record includes it, so it counts if it outlasted the record
 			from, _ := since(p, w)
 			note(p.Until, from)
+		case p.Mixed: // the last of the contents may be the recorded one
+			from, _ := since(p, w)
+			note(p.LastFrom, from)
 		default:
 			note(p.From, p.From)
 		}

@@ -70,9 +70,9 @@
 //	content that was there when the record      if it outlasted that moment
 //	was made, or when the pods were verified
 //
-// The API server dates neither removals nor deletions: they count from when the watch showed them. If that was after the
-// date at which the key or config was back, the watch was behind, and they count from the last date before. Content that
-// came and went while no watch showed it, and of which no mark tells, is missed.
+// The API server dates neither removals nor deletions: they count from when the watch showed them. If that was more than
+// a second after the key or config was back by its date, the watch was behind, and they count from the last date before.
+// Content that came and went while no watch showed it, and of which no mark tells, is missed.
 //
 // If another process made the record with a restart, all pods of the template are younger than the record. So content
 // that had gone before was read by none. If the watch showed its end only after the record, the two dates must be more

@@ -228,6 +228,23 @@ func TestPodsRestartThatStartedWhileKeysWereGoneAmongManyOthers(t *testing.T) {
 	}
 }
 
+// A mixture of the contents of many keys has the recorded ones, too.
+func TestAnEditOfManyKeysContradictsTheRecordSinceThen(t *testing.T) {
+	s := newStage(t, "app reads web")
+	s.writes("web", objecttest.ManyKeys(content.MaxPast+6, "1"))
+	s.start()
+	s.now = 5
+	s.writes("web", objecttest.ManyKeys(content.MaxPast+6, "2"))
+	s.now = 10
+	s.happens("record", "made")
+	s.now = 100
+	s.writes("web", objecttest.ManyKeys(content.MaxPast+6, "3"))
+	s.now = 101
+	if decision, meaning := s.decide(podOf(s.deployment, 50, func(string) float64 { return 50 })); !decision.Contradicted.At.Equal(objecttest.NoonPlus(100)) {
+		t.Errorf("contradicted since %v: %s", decision.Contradicted.At, meaning)
+	}
+}
+
 func TestEditsOfLostKeysRestartNothingThatDidNotSeeThem(t *testing.T) {
 	before := objecttest.ManyKeys(2*content.MaxPast, "1")
 	before["a"] = "1"

@@ -98,13 +98,13 @@ func lastOfKey(edits []annotation.Edit, key string) annotation.Edit {
 
 // markedSpans returns the interval that began when the record was known to be contradicted, once
 // for each recorded config. The interval ended when the watch showed the last edit; if the watch
-// has shown no edit since, the end is unknown. There is no such interval if the watch showed a known
-// one that covers its beginning.
+// has shown no edit since, the end is unknown. There is no such interval if the watch showed the beginning
+// of a known one that covers that of the mark: then it has shown everything since.
 func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span {
 	w := v.Workload
 	since := w.ContradictedSince()
 	covers := func(s span) bool {
-		return names.IsAfter(since, s.from.At, true) && (s.until.Seen == 0 || s.until.At.After(since))
+		return s.from.Seen > 0 && names.IsAfter(since, s.from.At, true) && (s.until.Seen == 0 || s.until.At.After(since))
 	}
 	if since.IsZero() || w.Record.MarkSeen || slices.ContainsFunc(known, covers) {
 		return nil

@@ -441,11 +441,11 @@ func (w *lateWorld) misses(pod *latePod) bool {
 	return false
 }
 
-// isOverlooked is row 7: the watch showed the removal of a key only after a pod had started without it, but not later than the second
-// in which the key came back, as far as it has.
+// isOverlooked is row 7: the watch showed the removal of a key only after a pod had started without it, but not clearly later than the
+// second in which the key came back, as far as it has.
 func (w *lateWorld) isOverlooked(pod *latePod, key string) bool {
 	return pod.seen[key] == "" && slices.ContainsFunc(w.removals[key], func(r removal) bool {
-		return r.at <= pod.at && pod.at < r.shown && (r.back == 0 || pod.at < r.back && r.shown <= math.Floor(r.back)+1)
+		return r.at <= pod.at && pod.at < r.shown && (r.back == 0 || pod.at < r.back && r.shown <= math.Floor(r.back)+2)
 	})
 }
 
