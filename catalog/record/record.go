@@ -114,6 +114,15 @@ func (r *Record) readOwn(b *stored, owned *annotation.Ownership, namespace strin
 	r.RestartedFor = decodeRestarted(b.For, namespace)
 }
 
+// DiffersSince returns since when the content has not been what is recorded, zero if it is. [Contradiction] may say an earlier time: if
+// a watch was behind, pods may have read such content before the record.
+func (r *Record) DiffersSince() time.Time {
+	if r.Contradicted.IsZero() {
+		return time.Time{}
+	}
+	return names.Latest(r.Contradicted, r.Written)
+}
+
 // IsSame reports whether both come from the same write of a record, since each write has its own
 // time. They may still differ: the pod template decides whether the record is trusted, and which
 // of its checksums are kept.

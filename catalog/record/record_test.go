@@ -29,3 +29,16 @@ func TestEachWriteOfTheSameRecordHasAnotherBasis(t *testing.T) {
 		t.Errorf("both are %s (%v, %v)", first[annotation.BasisAnnotation], err1, err2)
 	}
 }
+
+func TestTheContentDiffersFromARecordNoEarlierThanItWasMade(t *testing.T) {
+	r := Record{Written: objecttest.NoonPlus(10)}
+	if since := r.DiffersSince(); !since.IsZero() {
+		t.Errorf("without a contradiction: %v", since)
+	}
+	for contradicted, want := range map[float64]float64{5: 10, 20: 20} {
+		r.Contradicted = objecttest.NoonPlus(contradicted)
+		if since := r.DiffersSince(); !since.Equal(objecttest.NoonPlus(want)) {
+			t.Errorf("contradicted since %v: %v", contradicted, since)
+		}
+	}
+}

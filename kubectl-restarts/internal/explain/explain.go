@@ -185,8 +185,8 @@ func (in *Input) record() string {
 		return "made with a restart that another client has reverted since"
 	case !record.Trusted:
 		return "not trusted: not made by the controller, or for another pod template; the start times of the pods decide"
-	case !record.Contradicted.IsZero():
-		return fmt.Sprintf("made at %s for %s; contradicted since %s", record.Written.UTC().Format(time.RFC3339), about, record.Contradicted.UTC().Format(time.RFC3339))
+	case !record.DiffersSince().IsZero():
+		return fmt.Sprintf("made at %s for %s; contradicted since %s", record.Written.UTC().Format(time.RFC3339), about, record.DiffersSince().UTC().Format(time.RFC3339))
 	}
 	return fmt.Sprintf("made at %s for %s", record.Written.UTC().Format(time.RFC3339), about)
 }

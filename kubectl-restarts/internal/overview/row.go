@@ -45,8 +45,8 @@ func (l *look) row(w *facts.Workload) Row {
 		if told := cmp.Or(excess, l.events[about{w.Ref.Namespace, w.Name(), facts.NotSupported}]); told != nil {
 			row.Since, row.AtLeast = told.At, true
 		}
-	case !w.Record.Contradicted.IsZero():
-		row.Since = w.Record.Contradicted
+	case !w.Record.DiffersSince().IsZero():
+		row.Since = w.Record.DiffersSince()
 		l.due(w, &row, restarted)
 	case w.AtStep != "":
 		row.State, row.Since, row.Why = Held, restarted, w.AtStep
