@@ -52,7 +52,7 @@ func isLater(w *workload.Workload, shown names.Sighting) bool {
 // with the record; it is 0 if no watch showed when the content came.
 func since(p *content.Past, w *workload.Workload) (names.Sighting, bool) {
 	from := names.Sighting{At: p.From.At, Seen: p.Until.Seen}
-	if p.Vague || p.Late {
+	if p.Vague {
 		from.Seen = 0
 	}
 	if (p.Mixed || p.Vague) && !p.Late && p.From.Seen <= w.LastRight() {
