@@ -7,7 +7,6 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/content"
-	"kubernetes-deployment-restart-controller/catalog/objecttest"
 )
 
 // The part of the simulation in which the recorded content comes back.
@@ -95,5 +94,10 @@ func (w *world) putOff(t *rapid.T, decision Decision) bool {
 // isMixed reports whether the content has changed so often that not all of it is remembered: a
 // limit, too.
 func isMixed(view catalog.View) bool {
-	return slices.ContainsFunc(view.Past[objecttest.ConfigMapRef("web")], func(p content.Past) bool { return p.Mixed })
+	for _, past := range view.Past {
+		if slices.ContainsFunc(past, func(p content.Past) bool { return p.Mixed }) {
+			return true
+		}
+	}
+	return false
 }

@@ -107,7 +107,7 @@ func (w *hidingWorld) decideAndAct(*rapid.T) {
 	switch restarts := decision.Outcome == Restart; {
 	case w.isDue() && !restarts:
 		w.fail("A restart is lost")
-	case restarts && !w.isDue():
+	case restarts && !w.isDue() && !isMixed(view):
 		w.fail("A restart is needless")
 	case restarts && missing > 0:
 		return // it is held
