@@ -33,8 +33,9 @@ type Edit struct {
 	Binary bool
 	// Creation means that the edit is the creation of the whole config.
 	Creation bool
-	// OnlyLost means that an edit stands for several ones, of keys that the config no longer had.
-	OnlyLost bool
+	// OnlyLost means that an edit stands for several ones, of keys that the config no longer had, and Late that one of them was
+	// late.
+	OnlyLost, Late bool
 }
 
 // Join makes an edit of any key stand for one more. It is as late as the latest of them: a pod that has missed one of them
@@ -43,6 +44,7 @@ func (e *Edit) Join(edit Edit, isLost bool) {
 	isFirst := e.At.IsZero()
 	e.OnlyLost = e.OnlyLost && (isLost || edit.OnlyLost)
 	e.Binary = edit.Binary && (isFirst || e.Binary)
+	e.Late = e.Late || edit.IsLate()
 	if edit.At.After(e.At) {
 		e.At = edit.At
 	}
@@ -64,6 +66,11 @@ func (e Edit) Earliest() time.Time {
 		return dated
 	}
 	return e.At
+}
+
+// IsLate reports whether the watch was behind when it showed the edit. The API dates edits in whole seconds.
+func (e Edit) IsLate() bool {
+	return e.Late || names.IsAfter(e.At, e.Earliest().Add(time.Second), false)
 }
 
 // DatedAt returns when the API server dates the edit, zero if it does not.

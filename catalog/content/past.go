@@ -1,8 +1,10 @@
 package content
 
 import (
+	"cmp"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
@@ -91,33 +93,38 @@ func pastOf(known []Past, previous *Config, present *Arrival, changed []string) 
 
 // end notes when the content went. If the API clearly dates that before the watch showed that the content came, the watch was
 // behind: the content may have come at any time since what the API dates before it.
-func (p *Past) end(until names.Sighting, dated func(before names.Sequence) time.Time) {
+func (p *Past) end(until names.Sighting, dated func(before names.Sequence, at time.Time) time.Time) {
 	isBehind := names.IsAfter(p.From.At, until.At, false)
 	switch p.Until = until; {
 	case p.Vague:
-		p.From.At, p.Late = dated(0), p.Late || isBehind
+		p.From.At, p.Late = dated(0, until.At), p.Late || isBehind
 	case isBehind:
-		p.From.At, p.Vague, p.Late = dated(p.From.Seen), true, true
-	case until.At.Before(p.From.At):
-		p.From.At = until.At
+		p.From.At, p.Vague, p.Late = dated(p.From.Seen, until.At), true, true
 	}
+	p.From.At = names.Earliest(p.From.At, until.At)
 }
 
 // datedBefore returns a function that returns the last time before a moment at which the API server dates an edit of the config,
-// or its creation. It is that of the creation for the moment 0.
-func (c *Config) datedBefore() func(names.Sequence) time.Time {
-	known, at := names.Sequence(0), c.Creation().At // keys that were removed together ask for the same moment
-	return func(moment names.Sequence) time.Time {
-		if moment == known {
-			return at
+// or its creation. It is that of the creation for the moment 0, and if a date is not before the given time, so that it is forged.
+func (c *Config) datedBefore() func(names.Sequence, time.Time) time.Time {
+	edits, creation := c.Edits, c.Creation().At
+	if len(edits) > 0 && edits[0].IsJoined() {
+		edits = edits[1:]
+	}
+	upTo := sync.OnceValue(func() []time.Time { // the last date of each edit and those before it; there may be very many
+		last, dates := creation, make([]time.Time, len(edits))
+		for i, edit := range edits {
+			last = names.Latest(last, edit.DatedAt())
+			dates[i] = last
 		}
-		known, at = moment, c.Creation().At
-		for _, edit := range c.Edits {
-			if edit.Seen < moment && !edit.IsJoined() {
-				at = names.Latest(at, edit.DatedAt())
-			}
+		return dates
+	})
+	return func(moment names.Sequence, at time.Time) time.Time {
+		before, _ := slices.BinarySearchFunc(edits, moment, func(e annotation.Edit, m names.Sequence) int { return cmp.Compare(e.Seen, m) })
+		if before > 0 && upTo()[before-1].Before(at) {
+			return upTo()[before-1]
 		}
-		return at
+		return creation
 	}
 }
 
@@ -161,13 +168,11 @@ func seenSince(config *Config, keys []string) func(key string, isThere bool) Pas
 		edit, isSeen := edits.find(key)
 		switch {
 		case isSeen:
-			at := edit.Earliest()
-			isLate := names.IsAfter(edit.At, at.Add(time.Second), false) // the API dates it in whole seconds
-			return Past{From: names.Sighting{At: at, Seen: edit.Seen}, Late: isLate}
+			return Past{From: names.Sighting{At: edit.Earliest(), Seen: edit.Seen}, Late: edit.IsLate()}
 		case joined.Seen == 0 || joined.OnlyLost && isThere:
 			return Past{From: first}
 		}
-		return Past{From: names.Sighting{At: joined.At, Seen: max(first.Seen, 1)}, Vague: true}
+		return Past{From: names.Sighting{At: joined.At, Seen: max(first.Seen, 1)}, Vague: true, Late: joined.Late}
 	}
 }
 

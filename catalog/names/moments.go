@@ -21,6 +21,14 @@ func Latest(a, b time.Time) time.Time {
 	return a
 }
 
+// Earliest returns the earlier one of two times.
+func Earliest(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
 // Sighting is when a watch showed something: by the clock, and in the order of observations.
 type Sighting struct {
 	At   time.Time
