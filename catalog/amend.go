@@ -56,9 +56,8 @@ func (c *Catalog) ObserveKept(view View) {
 func (c *Catalog) ObserveContradicted(view View, since time.Time) {
 	c.amend(view, func(w *workload.Workload) {
 		if w.ContradictedSince().IsZero() {
-			w.Record.Contradicted = since
+			w.Record.Contradicted, w.PodsSeen = since, 0
 		}
-		w.PodsSeen = 0
 	})
 }
 

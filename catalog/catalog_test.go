@@ -257,9 +257,7 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					wantGone = append(wantGone, ref)
 				}
 			}
-			if first {
-				m.complete = m.moment
-			}
+			m.complete = m.moment
 			got, gone := listConfigs(c, kind, scope, objecttest.ListOf(list...), at, first)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("news of list (-want +got):\n%s", diff)

@@ -20,7 +20,7 @@ import (
 // callers must not modify them any more.
 func (c *Catalog) ListConfigs(kind names.ConfigKind, namespace string, configs []*content.Config, at time.Time, first bool, news func(names.ConfigRef)) (gone []names.ConfigRef) {
 	before := c.beginList(kind, namespace)
-	defer c.endList(namespace, first)
+	defer c.endList(namespace)
 	missing := make(map[names.ConfigRef]*content.Config, len(before)) // none at the first list
 	for _, config := range before {
 		missing[config.Ref] = config
@@ -50,12 +50,10 @@ func (c *Catalog) beginList(kind names.ConfigKind, namespace string) []*content.
 	return c.configs.Of(kind, namespace)
 }
 
-func (c *Catalog) endList(namespace string, first bool) {
+func (c *Catalog) endList(namespace string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if first {
-		c.complete = c.moment
-	}
+	c.complete = c.moment
 	c.listing.Add(namespace, -1)
 }
 

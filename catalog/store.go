@@ -16,8 +16,7 @@ import (
 // store is what a catalog keeps: the values, and the tables that find them. It has no lock; a [Catalog] does.
 type store struct {
 	kinds []names.ConfigKind // the kinds that are kept; empty means all
-	// moment is the last one at which something was taken in, complete that at which the first list of a kind of config
-	// had been.
+	// moment is the last one at which something was taken in, complete that at which a list of configs last had been.
 	moment, complete names.Sequence
 	key              content.ChecksumKey
 	configs          index.Scoped[names.ConfigKind, *content.Config]

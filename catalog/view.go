@@ -21,8 +21,8 @@ type View struct {
 	// contents are absent.
 	Past     map[names.ConfigRef][]content.Past
 	Sequence names.Sequence
-	// Complete is the moment at which the catalog had last taken in the first list of a kind of
-	// config.
+	// Complete is the moment at which the catalog had last taken in a list of configs: since then, the watches have shown
+	// everything.
 	Complete names.Sequence
 	// Listing reports whether the catalog is taking in a list of the namespace's configs. Some
 	// of them may then be newer than others, so a decision would soon be made again.

@@ -13,16 +13,22 @@ import (
 
 // noteContradiction notes whether the record is contradicted, and since when.
 func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfig, spans []span) {
-	first := names.Sighting{At: view.Workload.ContradictedSince()}
-	note := func(from names.Sighting) {
-		if first.At.IsZero() || !from.At.After(first.At) {
+	w := view.Workload
+	first, isUnseen := w.ContradictedSince(), false
+	if !first.IsZero() {
+		isUnseen = !w.Record.MarkSeen
+	}
+	note := func(from time.Time) {
+		if first.IsZero() || from.Before(first) {
 			first = from
 		}
 	}
 	for i := range seenConfigs {
 		if s := &seenConfigs[i]; s.standing == otherThanRecorded {
 			d.Contradicts = true
-			s.eachChange(view.Workload, view.Past[s.ref], note)
+			if !s.eachChange(w, view.Past[s.ref], note) {
+				isUnseen = true
+			}
 		}
 	}
 	for _, s := range spans {
@@ -33,13 +39,27 @@ func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfi
 	}
 	if d.Contradicts {
 		eachOpenAbsence(view, seenConfigs, note)
-		d.Contradicted = first
+		d.Contradicted, d.Unseen = first, isUnseen
 	}
+}
+
+// PutOff returns since when the content has contradicted the record, given that the restart is put off now. If no watch showed how
+// all of that began, it counts from now on. Then the time is too early to be that of anything that a watch shows, so that
+// nothing covers it (see [markedSpans]).
+func (d *Decision) PutOff(w *workload.Workload, now time.Time) time.Time {
+	since, known := d.Contradicted, w.ContradictedSince()
+	if !d.Unseen || !known.IsZero() && !since.Before(known) {
+		return since
+	}
+	if since.IsZero() || since.After(now) {
+		since = now
+	}
+	return since.Add(-2 * names.ClockTolerance)
 }
 
 // eachOpenAbsence calls a function with the moment since which a recorded config is gone. Containers
 // that start without it have other content than the record says.
-func eachOpenAbsence(v *catalog.View, seenConfigs []seenConfig, gone func(names.Sighting)) {
+func eachOpenAbsence(v *catalog.View, seenConfigs []seenConfig, gone func(time.Time)) {
 	for i := range seenConfigs {
 		s := &seenConfigs[i]
 		if s.standing != lost {
@@ -47,24 +67,32 @@ func eachOpenAbsence(v *catalog.View, seenConfigs []seenConfig, gone func(names.
 		}
 		for _, p := range v.Past[s.ref] {
 			if p.IsOpen() && p.ConcernsAny(s.references) {
-				gone(p.From)
+				gone(p.From.At)
 			}
 		}
 	}
 }
 
-// eachChange calls a function with each known change since the record of what the workload sees of
-// a config.
-func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, change func(names.Sighting)) {
-	note := func(shown, from names.Sighting) {
+// eachChange calls a function with each change since the record that a watch showed of what the workload sees of a config. It
+// reports whether that may be all: there is any, and there is no other that has a date.
+func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, change func(time.Time)) bool {
+	found, isUnseen := false, false
+	note := func(shown names.Sighting, from time.Time) {
 		if isLater(w, shown) {
+			found = true
 			change(from)
 		}
 	}
 	for edit := range s.edits() {
-		from := names.Sighting{At: edit.Earliest(), Seen: edit.Seen}
-		if edit.IsJoined() { // any time since the record
-			from.At = w.Record.Written
+		from := edit.Earliest()
+		switch {
+		case edit.Seen == 0:
+			isUnseen = isUnseen || !w.OwnRecord && lacks(w, edit)
+			continue
+		case edit.IsJoined() && edit.Late:
+			from = s.config.Creation().At
+		case edit.IsJoined(): // any time since the record
+			from = w.Record.Written
 		}
 		note(names.Sighting{At: edit.At, Seen: edit.Seen}, from)
 	}
@@ -78,9 +106,10 @@ func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, chang
 			from, _ := since(p, w)
 			note(p.LastFrom, from)
 		default:
-			note(p.From, p.From)
+			note(p.From, p.From.At)
 		}
 	}
+	return found && !isUnseen
 }
 
 const reasonLacking = "a config is gone whose content differed from the record for a while"
@@ -98,12 +127,20 @@ func lacksContradicted(v *catalog.View, seenConfigs []seenConfig) bool {
 }
 
 // Mark returns annotations with the same record, marked as contradicted since the given time. It
-// returns false if part of the record cannot be read, or if there is no trusted record to mark.
+// returns false if part of the record cannot be read, if there is no trusted record to mark, or if its mark stays. A mark
+// that proves to be too late gets the time of the record, and stays from then on: otherwise whoever edits a config, and
+// forges dates, could have it written again with each edit.
 func Mark(v *catalog.View, since time.Time) (map[string]string, bool, error) {
 	w := v.Workload
 	r := &w.Record
 	if !r.Trusted || r.Key != "" && r.Key != v.Key.ID() {
 		return nil, false, nil
+	}
+	if r.Marked {
+		if !names.IsAfter(r.Contradicted, since, false) || !r.Contradicted.After(r.Written) {
+			return nil, false, nil
+		}
+		since = names.Earliest(since, r.Written)
 	}
 	timestamp := w.Timestamp
 	if r.Reverted != nil {

@@ -3,6 +3,7 @@ package decide
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/annotation"
@@ -45,10 +46,10 @@ type Decision struct {
 	Causes     []Cause
 	MoreCauses int
 	// Contradicts means that the content is, or for a while was, not what the trusted record says.
-	// Contradicted is since when, if that is known; its moment is 0 if no watch showed how it
-	// began.
+	// Contradicted is since when, if that is known. Unseen means that no watch showed how all of it began.
 	Contradicts  bool
-	Contradicted names.Sighting
+	Contradicted time.Time
+	Unseen       bool
 	// Verified means that the pods were found to have the content to record.
 	Verified bool
 	// Unserved means that the content differs from a trusted record, and that nothing restarts for that, because the workload

@@ -24,7 +24,7 @@ type span struct {
 	// seen is the config, and past is the content that it had, or nil if that is not known.
 	seen  *seenConfig
 	past  *content.Past
-	from  names.Sighting
+	from  time.Time
 	until names.Sighting // zero if it is not known when it ended
 }
 
@@ -67,11 +67,13 @@ func joinSpans(all []span, from int) []span {
 	if len(all) < from+2 {
 		return all
 	}
-	joined := content.Past{From: all[from].from, Until: all[from].until}
-	for _, s := range all[from+1:] {
-		joined = content.Mix("", joined, content.Past{From: s.from, Until: s.until})
+	first := all[from].from
+	several := make([]content.Past, 0, len(all)-from)
+	for _, s := range all[from:] {
+		several, first = append(several, *s.past), names.Earliest(first, s.from)
 	}
-	return append(all[:from], span{seen: all[from].seen, past: &joined, from: joined.From, until: joined.Until})
+	joined := content.Mix("", several...)
+	return append(all[:from], span{seen: all[from].seen, past: &joined, from: first, until: joined.Until})
 }
 
 // appendPastSpans appends the spans of one config that the watch showed.
@@ -98,13 +100,14 @@ func lastOfKey(edits []annotation.Edit, key string) annotation.Edit {
 
 // markedSpans returns the interval that began when the record was known to be contradicted, once
 // for each recorded config. The interval ended when the watch showed the last edit; if the watch
-// has shown no edit since, the end is unknown. There is no such interval if the watch showed the beginning
+// has shown no edit since, the end is unknown. There is no such interval if the watch showed in time the beginning
 // of a known one that covers that of the mark: then it has shown everything since.
 func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span {
 	w := v.Workload
 	since := w.ContradictedSince()
 	covers := func(s span) bool {
-		return s.from.Seen > 0 && names.IsAfter(since, s.from.At, true) && (s.until.Seen == 0 || s.until.At.After(since))
+		isShown := s.past.From.Seen > v.Complete && !s.past.Late && !s.past.Vague
+		return isShown && names.IsAfter(since, s.from, true) && s.until.At.After(since)
 	}
 	if since.IsZero() || w.Record.MarkSeen || slices.ContainsFunc(known, covers) {
 		return nil
@@ -113,7 +116,7 @@ func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span
 	until := lastSeen(v, seenConfigs, since)
 	for i := range seenConfigs {
 		if seenConfigs[i].standing == asRecorded {
-			marked = append(marked, span{seen: &seenConfigs[i], from: names.Sighting{At: since}, until: until})
+			marked = append(marked, span{seen: &seenConfigs[i], from: since, until: until})
 		}
 	}
 	return marked
@@ -121,7 +124,7 @@ func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span
 
 // lastSeen returns when the watch showed the last edit or creation that concerns the workload and is
 // not older than the given time. It is zero if there is none. What the watch showed before the
-// catalog knew all configs does not count: another config may have changed after that.
+// catalog knew all configs, or before a gap, does not count: another config may have changed after that.
 func lastSeen(v *catalog.View, seenConfigs []seenConfig, since time.Time) names.Sighting {
 	last := names.Sighting{At: since}
 	for i := range seenConfigs {
@@ -140,7 +143,7 @@ func lastSeen(v *catalog.View, seenConfigs []seenConfig, since time.Time) names.
 // isRead reports whether a pod read the config within the interval, or so close to it that the clocks cannot decide. A close
 // read does not count if the watch showed the pods' template after the end of the interval.
 func (s *span) isRead(reads *reads, templateSeen names.Sequence) bool {
-	in := names.Interval{From: s.from.At, Until: s.until.At}
+	in := names.Interval{From: s.from, Until: s.until.At}
 	if s.until.Seen == 0 || s.until.Seen >= templateSeen {
 		in = names.Before(in.Until, true).After(in.From, true)
 	}

@@ -85,7 +85,7 @@ func (w *world) putOff(t *rapid.T, decision Decision) bool {
 	if how == "for long" && !w.marked {
 		w.marked = true
 		w.happens("record", "mark")
-	} else if decision.Contradicted.At.IsZero() {
+	} else if decision.Contradicted.IsZero() {
 		w.happens("record", "put-off")
 	}
 	return true

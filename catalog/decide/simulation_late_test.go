@@ -479,7 +479,7 @@ func (w *lateWorld) decideAndAct(t *rapid.T) {
 	if restarts && decision.Contradicts {
 		if how := rapid.SampledFrom([]string{"", "put-off", "mark", "mark"}).Draw(t, "put off"); how == "put-off" || how == "mark" && !w.isMarked() {
 			w.happens("record", how)
-			if isUnseen := decision.Contradicted.Seen == 0; how == "mark" || isUnseen {
+			if isUnseen := decision.Unseen; how == "mark" || isUnseen {
 				w.putOff(isUnseen)
 			}
 			return

@@ -106,19 +106,18 @@ func (d *duo) write(how string) {
 
 // putOff is that a restart fails or has to wait, which the record may be marked for.
 func (d *duo) putOff(r *replica, pending *pendingWrite, marks bool) {
-	since := pending.decision.Contradicted
-	if since.At.IsZero() {
-		since = names.Sighting{At: objecttest.NoonPlus(d.now)}
-		r.catalog.ObserveContradicted(pending.view, since.At)
+	since := pending.decision.PutOff(pending.view.Workload, objecttest.NoonPlus(d.now))
+	if pending.decision.Unseen {
+		r.catalog.ObserveContradicted(pending.view, since)
 	}
 	d.tells("record", "put-off")
 	if !marks {
 		return
 	}
-	if annotations, can, err := Mark(&pending.view, since.At); err == nil && can {
+	if annotations, can, err := Mark(&pending.view, since); err == nil && can {
 		maps.Copy(d.deployment.Annotations, annotations)
 		d.changed()
-		r.catalog.ObserveMarked(catalogtest.MustWorkload(d.deployment), since.Seen > 0)
+		r.catalog.ObserveMarked(catalogtest.MustWorkload(d.deployment), !pending.decision.Unseen)
 		d.tells("record", "mark")
 	}
 }

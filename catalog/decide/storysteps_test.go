@@ -419,13 +419,13 @@ func (s *stage) record(cell string) {
 		s.restart(s.now)
 		s.timestamp = annotation.TimestampOf(&s.deployment.Spec.Template)
 	case "mark", "put-off":
-		since := s.outcome().Contradicted.At // of no pods, which it does not depend on
-		if since.IsZero() {
-			since = objecttest.NoonPlus(s.now)
+		decision := s.outcome() // of no pods, which the contradiction does not depend on
+		since := decision.PutOff(view.Workload, objecttest.NoonPlus(s.now))
+		if decision.Unseen {
 			s.catalog.ObserveContradicted(view, since)
 		}
 		if cell == "mark" {
-			s.marked(s.t, since.Sub(objecttest.Noon).Seconds())
+			s.marked(s.t, since)
 		}
 	case "decided":
 		s.decided = view
@@ -453,10 +453,15 @@ func (s *stage) actElsewhere(cell string) {
 	elsewhere := newStage(s.t)
 	elsewhere.deployment, elsewhere.configs, elsewhere.now = s.deployment, s.configs, s.now
 	elsewhere.start()
-	if cell == "restarts" {
+	switch cell {
+	case "restarts":
 		elsewhere.restartedElsewhere(s.now)
-	} else {
+	case "records":
 		elsewhere.recordedElsewhere(s.now)
+	case "marks":
+		elsewhere.marked(s.t, objecttest.NoonPlus(s.now))
+	default:
+		s.t.Fatalf("the other leader %s", cell)
 	}
 	s.showDeployment()
 }
@@ -566,7 +571,7 @@ func meaningOf(decision *Decision, by string) string {
 	}
 	if decision.Contradicts {
 		meaning += "; contradicted"
-		if at := decision.Contradicted.At; !at.IsZero() {
+		if at := decision.Contradicted; !at.IsZero() {
 			meaning += fmt.Sprint(" since ", at.Sub(objecttest.Noon).Seconds())
 		}
 	}

@@ -66,7 +66,7 @@ func (r *Restarter) restart(ctx context.Context, view catalog.View, decision dec
 	var isMarked bool
 	var unmarked error
 	if lasts := r.putOff(w, decision, answer, now); lasts {
-		isMarked, unmarked = r.mark(ctx, view, contradicted)
+		isMarked, unmarked = r.mark(ctx, view, contradicted, decision.Unseen)
 	}
 	if unmarked == nil && r.Backlogs.NoteNoMarkFails(w.Ref, isMarked) {
 		r.Events.Event(kinds.ObjectReference(w), corev1.EventTypeNormal, events.Resumed, "the controller may write to this workload again; its restart waits for its "+wording.WaitName(answer.Reason))

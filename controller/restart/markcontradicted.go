@@ -6,30 +6,28 @@ import (
 
 	"kubernetes-deployment-restart-controller/catalog"
 	"kubernetes-deployment-restart-controller/catalog/decide"
-	"kubernetes-deployment-restart-controller/catalog/names"
 )
 
 // noteContradiction notes, in case the restart is put off or fails or the record is kept, since when
 // the record has been contradicted: pods read something else from then on, even if the content comes
-// back later. If no watch showed how the contradiction began, it counts from now on. It returns the
-// zero value if the record is not contradicted.
-func (r *Restarter) noteContradiction(view catalog.View, decision decide.Decision, now time.Time) names.Sighting {
-	if !decision.Contradicts || !decision.Contradicted.At.IsZero() {
-		return decision.Contradicted
+// back later. It returns the zero value if the record is not contradicted.
+func (r *Restarter) noteContradiction(view catalog.View, decision decide.Decision, now time.Time) time.Time {
+	since := decision.PutOff(view.Workload, now)
+	if decision.Unseen {
+		r.Catalog.ObserveContradicted(view, since)
 	}
-	r.Catalog.ObserveContradicted(view, now)
-	return names.Sighting{At: now}
+	return since
 }
 
 // mark marks the contradiction on a workload whose restart is put off, or whose record is kept while
 // a config is gone, for the process that leads when the content comes back. The mark may exist
 // already; it reports whether it has written it.
-func (r *Restarter) mark(ctx context.Context, view catalog.View, contradicted names.Sighting) (isWritten bool, err error) {
+func (r *Restarter) mark(ctx context.Context, view catalog.View, since time.Time, isUnseen bool) (isWritten bool, err error) {
 	w := view.Workload
-	if contradicted.At.IsZero() || w.Record.Marked {
+	if since.IsZero() {
 		return false, nil
 	}
-	annotations, canMark, err := decide.Mark(&view, contradicted.At)
+	annotations, canMark, err := decide.Mark(&view, since)
 	if err != nil || !canMark {
 		return false, err
 	}
@@ -39,9 +37,9 @@ func (r *Restarter) mark(ctx context.Context, view catalog.View, contradicted na
 		return false, r.patchFailed(ctx, w, written, err)
 	}
 	if enabled := r.OptIns.Read(written); enabled != nil {
-		r.Catalog.ObserveMarked(*enabled, contradicted.Seen > 0)
+		r.Catalog.ObserveMarked(*enabled, !isUnseen)
 	}
 	r.Metrics.AnnotationUpdates.Inc()
-	r.Log.Info("marked the record as contradicted", "workload", w.Ref, "contradicted", contradicted.At.UTC().Format(time.RFC3339))
+	r.Log.Info("marked the record as contradicted", "workload", w.Ref, "contradicted", since.UTC().Format(time.RFC3339))
 	return true, nil
 }

@@ -257,7 +257,7 @@ func (r *Restarter) keep(ctx context.Context, view catalog.View, decision decide
 		r.Catalog.ObserveKept(view)
 	}
 	if decision.Contradicts && !decision.Verified && !r.DryRun {
-		if _, err := r.mark(ctx, view, r.noteContradiction(view, decision, time.Now())); err != nil {
+		if _, err := r.mark(ctx, view, r.noteContradiction(view, decision, time.Now()), decision.Unseen); err != nil {
 			return failures.OnlyRecord(failures.ErrOnlyRecord, err)
 		}
 	}
