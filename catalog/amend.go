@@ -56,7 +56,7 @@ func (c *Catalog) ObserveKept(view View) {
 func (c *Catalog) ObserveContradicted(view View, since time.Time) {
 	c.amend(view, func(w *workload.Workload) {
 		if w.ContradictedSince().IsZero() {
-			w.Record.Contradicted, w.PodsSeen = since, 0
+			w.Record.Contradicted, w.Record.Noted, w.PodsSeen = since, true, 0
 		}
 	})
 }

@@ -45,7 +45,7 @@ type Past struct {
 	Vague bool
 	// Late means that the watch was behind when it showed how the content came, so that it may have come before what was shown first.
 	Late bool
-	// LastFrom is when the last of several mixed contents came.
+	// LastFrom is by when the last of several mixed contents had come, or a vague one.
 	LastFrom names.Sighting
 	// WasBinary means that the key was in the binaryData, and Binary that it was not in the data
 	// before or after.
@@ -99,6 +99,7 @@ func (p *Past) end(until names.Sighting, dated func(before names.Sequence, at ti
 	case p.Vague:
 		p.From.At, p.Late = dated(0, until.At), p.Late || isBehind
 	case isBehind:
+		p.LastFrom = p.From
 		p.From.At, p.Vague, p.Late = dated(p.From.Seen, until.At), true, true
 	}
 	p.From.At = names.Earliest(p.From.At, until.At)
@@ -172,7 +173,8 @@ func seenSince(config *Config, keys []string) func(key string, isThere bool) Pas
 		case joined.Seen == 0 || joined.OnlyLost && isThere:
 			return Past{From: first}
 		}
-		return Past{From: names.Sighting{At: joined.At, Seen: max(first.Seen, 1)}, Vague: true, Late: joined.Late}
+		last := names.Sighting{At: joined.At, Seen: joined.Seen}
+		return Past{From: names.Sighting{At: joined.At, Seen: max(first.Seen, 1)}, LastFrom: last, Vague: true, Late: joined.Late}
 	}
 }
 
@@ -224,8 +226,11 @@ func Mix(key string, several ...Past) Past {
 		mixed.From.Seen, mixed.Until.Seen = min(mixed.From.Seen, p.From.Seen), max(mixed.Until.Seen, p.Until.Seen)
 		mixed.Binary, mixed.Late, mixed.Vague = mixed.Binary && p.Binary, mixed.Late || p.Late, mixed.Vague || p.Vague
 		last := p.From
-		if p.Mixed {
+		switch {
+		case p.Mixed || p.Vague:
 			last = p.LastFrom
+		case p.IsAbsence(): // no record includes it
+			last = p.Until
 		}
 		if last.Seen >= mixed.LastFrom.Seen {
 			mixed.LastFrom = last

@@ -44,8 +44,8 @@ func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfi
 }
 
 // PutOff returns since when the content has contradicted the record, given that the restart is put off now. If no watch showed how
-// all of that began, it counts from now on. Then the time is too early to be that of anything that a watch shows, so that
-// nothing covers it (see [markedSpans]).
+// all of that began, it counts from now on. Then the time is too early to be that of anything that the watches of a standby
+// show, so that nothing covers it there (see [markedSpans]).
 func (d *Decision) PutOff(w *workload.Workload, now time.Time) time.Time {
 	since, known := d.Contradicted, w.ContradictedSince()
 	if !d.Unseen || !known.IsZero() && !since.Before(known) {
@@ -99,10 +99,10 @@ func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, chang
 	for i := range past {
 		switch p := &past[i]; {
 		case !p.ConcernsAny(s.references):
-		case p.IsAbsence() || p.Vague: // no record includes it, so it counts if it outlasted the record
+		case p.IsAbsence(): // no record includes it, so it counts if it outlasted the record
 			from, _ := since(p, w)
 			note(p.Until, from)
-		case p.Mixed: // the last of the contents may be the recorded one
+		case p.Mixed || p.Vague: // the last of the contents may be the recorded one
 			from, _ := since(p, w)
 			note(p.LastFrom, from)
 		default:

@@ -46,9 +46,6 @@ const maxSpans = 1000
 // recorded one, although it has the recorded content now.
 func spans(v *catalog.View, seenConfigs []seenConfig) []span {
 	w := v.Workload
-	if len(v.Past) == 0 && w.Record.Contradicted.IsZero() {
-		return nil
-	}
 	var found []span
 	for i := range seenConfigs {
 		if s := &seenConfigs[i]; s.standing == asRecorded {
@@ -78,6 +75,9 @@ func joinSpans(all []span, from int) []span {
 
 // appendPastSpans appends the spans of one config that the watch showed.
 func (s *seenConfig) appendPastSpans(found []span, w *workload.Workload, past []content.Past) []span {
+	if absence, isGone := s.unseenAbsence(w, past); isGone {
+		past = append(slices.Clip(past), absence)
+	}
 	for i := range past {
 		p := &past[i]
 		from, isLater := since(p, w)
@@ -86,6 +86,17 @@ func (s *seenConfig) appendPastSpans(found []span, w *workload.Workload, past []
 		}
 	}
 	return found
+}
+
+// unseenAbsence returns that a recorded config was gone until the watch showed its creation, although no watch showed how it went.
+// That may have been at any time since the record.
+func (s *seenConfig) unseenAbsence(w *workload.Workload, past []content.Past) (content.Past, bool) {
+	created := s.config.Creation()
+	if created.Seen == 0 || slices.ContainsFunc(past, func(p content.Past) bool { return p.From.Seen < created.Seen && created.Seen <= p.Until.Seen }) {
+		return content.Past{}, false
+	}
+	until := names.Sighting{At: created.At.Add(time.Second), Seen: created.Seen} // the API truncates times
+	return content.Past{From: names.Sighting{At: names.Earliest(w.Record.Written, until.At)}, Until: until}, true
 }
 
 // lastOfKey returns the last edit of a key, or the one that may stand for it, or the zero Edit if no edit is known.
@@ -101,7 +112,8 @@ func lastOfKey(edits []annotation.Edit, key string) annotation.Edit {
 // markedSpans returns the interval that began when the record was known to be contradicted, once
 // for each recorded config. The interval ended when the watch showed the last edit; if the watch
 // has shown no edit since, the end is unknown. There is no such interval if the watch showed in time the beginning
-// of a known one that covers that of the mark: then it has shown everything since.
+// of a known one that covers that of the mark: then it has shown everything since, unless this process noted the difference
+// itself.
 func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span {
 	w := v.Workload
 	since := w.ContradictedSince()
@@ -109,7 +121,7 @@ func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span
 		isShown := s.past.From.Seen > v.Complete && !s.past.Late && !s.past.Vague
 		return isShown && names.IsAfter(since, s.from, true) && s.until.At.After(since)
 	}
-	if since.IsZero() || w.Record.MarkSeen || slices.ContainsFunc(known, covers) {
+	if since.IsZero() || w.Record.MarkSeen || !w.Record.Noted && slices.ContainsFunc(known, covers) {
 		return nil
 	}
 	var marked []span

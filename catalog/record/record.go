@@ -56,6 +56,9 @@ type Contradiction struct {
 	Marked bool
 	// MarkSeen means that it is marked, and that the watch showed how the contradiction began. A [catalog.Catalog] sets it.
 	MarkSeen bool
+	// Noted means that this process found that the content differs, and that no watch showed how that began, so that nothing that its
+	// watches show tells of it. A [catalog.Catalog] sets it.
+	Noted bool
 }
 
 // ReadRecord reads the record of a workload with the given pod template, which has the given

@@ -87,7 +87,7 @@ func (w *Workload) keepKnown(previous *Workload) {
 	if !previous.Record.Written.Equal(w.Record.Written) {
 		return
 	}
-	w.OwnRecord, w.Record.MarkSeen = previous.OwnRecord, previous.Record.MarkSeen
+	w.OwnRecord, w.Record.MarkSeen, w.Record.Noted = previous.OwnRecord, previous.Record.MarkSeen, previous.Record.Noted
 	if w.PodTemplate == previous.PodTemplate {
 		w.PodsSeen = previous.PodsSeen
 	}
