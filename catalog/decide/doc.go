@@ -38,8 +38,9 @@
 //	a trusted record of other content    until it was written
 //	the original's record of such        always
 //	content that came and went           from when it came until it went
+//	a recorded config that is created    from the record until then, if no watch showed how it went
 //	a mark, if the watch did not show    from its beginning until the last edit that the watch showed
-//	what it tells of
+//	all that it tells of
 //	a restart that was reverted          until its record was written
 //	files rotated in a pod               until they were rotated; if they are back, while they were others
 //
