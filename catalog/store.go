@@ -148,7 +148,7 @@ func (s *store) removeConfig(ref names.ConfigRef, at time.Time) bool {
 	deleted := *config
 	deleted.Deleted, deleted.Policy = true, config.Policy.WhenGone()
 	s.keepConfig(&deleted)
-	s.past[ref] = content.WithGone(s.past[ref], names.Sighting{At: at, Seen: s.moment})
+	s.past[ref] = content.WithGone(s.past[ref], config, names.Sighting{At: at, Seen: s.moment})
 	s.gone++
 	return true
 }

@@ -178,9 +178,25 @@ func seenSince(config *Config, keys []string) func(key string, isThere bool) Pas
 	}
 }
 
-// WithGone adds the absence of the whole config.
-func WithGone(known []Past, since names.Sighting) []Past {
-	return boundPast(append(slices.Clip(known), Past{From: since}))
+// WithGone adds that a config is gone now, given what it was.
+func WithGone(known []Past, config *Config, since names.Sighting) []Past {
+	var all []Past
+	if absence := config.UnseenAbsence(known); absence != nil {
+		all = append(all, *absence)
+	}
+	return boundPast(append(append(all, known...), Past{From: since}))
+}
+
+// UnseenAbsence returns that a config was missing until the watch showed its creation, although no watch showed how it went, given
+// its past contents. It is nil if that is not so. It is of no importance if nobody has recorded the config before.
+func (c *Config) UnseenAbsence(past []Past) *Past {
+	created := c.Creation()
+	isKnown := func(p Past) bool { return p.From.Seen < created.Seen && created.Seen <= p.Until.Seen }
+	if created.Seen == 0 || slices.ContainsFunc(past, isKnown) {
+		return nil
+	}
+	until := names.Sighting{At: created.At.Add(time.Second), Seen: created.Seen} // the API truncates times
+	return &Past{From: names.Sighting{At: time.Unix(0, 0)}, Until: until, Vague: true}
 }
 
 // IsOpen reports whether the content has not gone yet.
@@ -227,10 +243,10 @@ func Mix(key string, several ...Past) Past {
 		mixed.Binary, mixed.Late, mixed.Vague = mixed.Binary && p.Binary, mixed.Late || p.Late, mixed.Vague || p.Vague
 		last := p.From
 		switch {
-		case p.Mixed || p.Vague:
-			last = p.LastFrom
 		case p.IsAbsence(): // no record includes it
 			last = p.Until
+		case p.Mixed || p.Vague:
+			last = p.LastFrom
 		}
 		if last.Seen >= mixed.LastFrom.Seen {
 			mixed.LastFrom = last

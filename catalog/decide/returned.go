@@ -75,28 +75,19 @@ func joinSpans(all []span, from int) []span {
 
 // appendPastSpans appends the spans of one config that the watch showed.
 func (s *seenConfig) appendPastSpans(found []span, w *workload.Workload, past []content.Past) []span {
-	if absence, isGone := s.unseenAbsence(w, past); isGone {
-		past = append(slices.Clip(past), absence)
-	}
-	for i := range past {
-		p := &past[i]
+	add := func(p *content.Past) {
 		from, isLater := since(p, w)
 		if isLater && !p.IsOpen() && s.concernsRecord(p) && slices.ContainsFunc(s.references, func(r template.Reference) bool { return p.IsOther(s.config, &r) }) {
 			found = append(found, span{seen: s, past: p, from: from, until: p.Until})
 		}
 	}
-	return found
-}
-
-// unseenAbsence returns that a recorded config was gone until the watch showed its creation, although no watch showed how it went.
-// That may have been at any time since the record.
-func (s *seenConfig) unseenAbsence(w *workload.Workload, past []content.Past) (content.Past, bool) {
-	created := s.config.Creation()
-	if created.Seen == 0 || slices.ContainsFunc(past, func(p content.Past) bool { return p.From.Seen < created.Seen && created.Seen <= p.Until.Seen }) {
-		return content.Past{}, false
+	if absence := s.config.UnseenAbsence(past); absence != nil {
+		add(absence)
 	}
-	until := names.Sighting{At: created.At.Add(time.Second), Seen: created.Seen} // the API truncates times
-	return content.Past{From: names.Sighting{At: names.Earliest(w.Record.Written, until.At)}, Until: until}, true
+	for i := range past {
+		add(&past[i])
+	}
+	return found
 }
 
 // lastOfKey returns the last edit of a key, or the one that may stand for it, or the zero Edit if no edit is known.

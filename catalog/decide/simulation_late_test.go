@@ -35,6 +35,7 @@ type lateConfig struct {
 	name       string
 	key        string // the only one that is read, empty for all
 	isOptional bool
+	forge      func() float64  // the date of an edit, by which only its own readers may miss it; nil if the API server dates it
 	pods       []latePod       // the same of all configs
 	last       objecttest.Data // the content of the config that is gone
 	shown      objecttest.Data // what the watch has shown, nil if the config is gone
@@ -78,6 +79,11 @@ func newLateWorld(t *rapid.T, tally *tally) *lateWorld {
 		}
 		w.read = append(w.read, c)
 		c.sets(objecttest.Data{"a": "1", "b": "1"})
+		if name == "db" && rapid.IntRange(0, 3).Draw(t, "forges") == 0 {
+			c.forge = func() float64 {
+				return rapid.SampledFrom([]float64{w.now - 60, w.now - 5, -1000, 1, w.now + 1000}).Draw(t, "date")
+			}
+		}
 	}
 	w.start()
 	w.now = 5
@@ -136,6 +142,11 @@ func (c *lateConfig) sets(cells objecttest.Data) {
 		before = c.last
 	}
 	before = maps.Clone(before)
+	for _, key := range slices.Sorted(maps.Keys(cells)) {
+		if c.forge != nil && c.whole() != nil && cells[key] != "-" { // nobody forges the date of the creation
+			cells[key] = fmt.Sprintf("%s@%v", cells[key], c.forge())
+		}
+	}
 	c.writes(c.name, cells)
 	c.noteWrite(before, c.whole())
 }
@@ -517,7 +528,7 @@ func (c *lateConfig) isOverlooked(pod *latePod, key string) bool {
 }
 
 func (c *lateConfig) isLost() bool {
-	return slices.ContainsFunc(c.pods, func(pod latePod) bool { return c.misses(&pod) })
+	return c.forge == nil && slices.ContainsFunc(c.pods, func(pod latePod) bool { return c.misses(&pod) })
 }
 
 // isStale reports whether a pod has read other content. That a config is gone is no reason to restart.
@@ -529,7 +540,7 @@ func (c *lateConfig) isStale() bool {
 // mayBeNeedless reports whether the controller cannot know that a restart for the config is needless: it knows too little, there is no record,
 // the content differs from it, or the times of a read and a write are too close.
 func (c *lateConfig) mayBeNeedless() bool {
-	return c.mayErr || c.recorded == nil || !maps.Equal(c.content(), c.part(c.recorded)) || slices.ContainsFunc(c.pods, func(pod latePod) bool {
+	return c.mayErr || c.forge != nil || c.recorded == nil || !maps.Equal(c.content(), c.part(c.recorded)) || slices.ContainsFunc(c.pods, func(pod latePod) bool {
 		return pod.at > 0 && slices.ContainsFunc(c.writtenAt, func(at float64) bool { return math.Abs(at-pod.at) <= 2 })
 	})
 }
