@@ -39,7 +39,7 @@ func (s *store) claim(ref names.WorkloadRef, written time.Time, decided names.Se
 	own := *known
 	own.RecordSeen, own.OwnRecord = decided, true
 	if !own.Record.Marked {
-		own.Record.Contradicted = time.Time{}
+		own.Record.Contradicted, own.Record.Unseen = time.Time{}, false
 	}
 	s.keepWorkload(&own)
 }
@@ -56,18 +56,18 @@ func (c *Catalog) ObserveKept(view View) {
 func (c *Catalog) ObserveContradicted(view View, since time.Time) {
 	c.amend(view, func(w *workload.Workload) {
 		if w.ContradictedSince().IsZero() {
-			w.Record.Contradicted, w.Record.Noted, w.PodsSeen = since, true, 0
+			w.Record.Contradicted, w.Record.Unseen, w.PodsSeen = since, true, 0
 		}
 	})
 }
 
 // ObserveMarked takes in a workload from the API server's answer to a write that marked its
-// record as contradicted, and whether the watch showed how the contradiction began.
-func (c *Catalog) ObserveMarked(workload workload.Workload, seen bool) {
+// record as contradicted.
+func (c *Catalog) ObserveMarked(workload workload.Workload) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.refresh(workload) {
-		c.workload(workload.Ref).Record.MarkSeen = seen
+		c.workload(workload.Ref).Record.MarkOwn = true
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 // callers must not modify them any more.
 func (c *Catalog) ListConfigs(kind names.ConfigKind, namespace string, configs []*content.Config, at time.Time, first bool, news func(names.ConfigRef)) (gone []names.ConfigRef) {
 	before := c.beginList(kind, namespace)
-	defer c.endList(namespace)
+	defer c.endList(namespace, at)
 	missing := make(map[names.ConfigRef]*content.Config, len(before)) // none at the first list
 	for _, config := range before {
 		missing[config.Ref] = config
@@ -50,10 +50,10 @@ func (c *Catalog) beginList(kind names.ConfigKind, namespace string) []*content.
 	return c.configs.Of(kind, namespace)
 }
 
-func (c *Catalog) endList(namespace string) {
+func (c *Catalog) endList(namespace string, at time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.complete = c.moment
+	c.complete[namespace] = names.Sighting{At: at, Seen: c.moment}
 	c.listing.Add(namespace, -1)
 }
 

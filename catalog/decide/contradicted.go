@@ -14,10 +14,8 @@ import (
 // noteContradiction notes whether the record is contradicted, and since when.
 func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfig, spans []span) {
 	w := view.Workload
-	first, isUnseen := w.ContradictedSince(), false
-	if !first.IsZero() {
-		isUnseen = !w.Record.MarkSeen
-	}
+	first := w.ContradictedSince()
+	isUnseen := !first.IsZero() && !isShown(view, first)
 	note := func(from time.Time) {
 		if first.IsZero() || from.Before(first) {
 			first = from
@@ -44,17 +42,12 @@ func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfi
 }
 
 // PutOff returns since when the content has contradicted the record, given that the restart is put off now. If no watch showed how
-// all of that began, it counts from now on. Then the time is too early to be that of anything that the watches of a standby
-// show, so that nothing covers it there (see [markedSpans]).
-func (d *Decision) PutOff(w *workload.Workload, now time.Time) time.Time {
-	since, known := d.Contradicted, w.ContradictedSince()
-	if !d.Unseen || !known.IsZero() && !since.Before(known) {
-		return since
+// all of that began, it counts from now on at the latest.
+func (d *Decision) PutOff(now time.Time) time.Time {
+	if d.Unseen && (d.Contradicted.IsZero() || d.Contradicted.After(now)) {
+		return now
 	}
-	if since.IsZero() || since.After(now) {
-		since = now
-	}
-	return since.Add(-2 * names.ClockTolerance)
+	return d.Contradicted
 }
 
 // eachOpenAbsence calls a function with the moment since which a recorded config is gone. Containers
@@ -126,18 +119,18 @@ func lacksContradicted(v *catalog.View, seenConfigs []seenConfig) bool {
 	})
 }
 
-// Mark returns annotations with the same record, marked as contradicted since the given time. It
-// returns false if part of the record cannot be read, if there is no trusted record to mark, or if its mark stays. A mark
-// that proves to be too late gets the time of the record, and stays from then on: otherwise whoever edits a config, and
-// forges dates, could have it written again with each edit.
-func Mark(v *catalog.View, since time.Time) (map[string]string, bool, error) {
+// Mark returns annotations with the same record, marked as contradicted since the given time, and whether no watch showed how
+// all of that began. It returns false if part of the record cannot be read, if there is no trusted record to mark, or if its mark stays.
+// An own mark that proves to be too late gets the time of the record, and stays from then on: otherwise whoever edits a config, and
+// forges dates, could have it written again with each edit. Whoever wrote another one may have verified the pods.
+func Mark(v *catalog.View, since time.Time, unseen bool) (map[string]string, bool, error) {
 	w := v.Workload
 	r := &w.Record
 	if !r.Trusted || r.Key != "" && r.Key != v.Key.ID() {
 		return nil, false, nil
 	}
 	if r.Marked {
-		if !names.IsAfter(r.Contradicted, since, false) || !r.Contradicted.After(r.Written) {
+		if isTooLate := names.IsAfter(r.Contradicted, since, false); !r.MarkOwn || !isTooLate || !r.Contradicted.After(r.Written) {
 			return nil, false, nil
 		}
 		since = names.Earliest(since, r.Written)
@@ -147,7 +140,7 @@ func Mark(v *catalog.View, since time.Time) (map[string]string, bool, error) {
 		timestamp = r.Reverted.Restart
 	}
 	annotations, err := r.Checksums.Annotations(record.Basis{
-		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, OptedIn: w.OptedIn, Ran: r.Ran,
+		Template: w.Template, Key: v.Key, Budget: r.Budget, Written: r.Written, Timestamp: timestamp, Contradicted: since, Unseen: unseen, OptedIn: w.OptedIn, Ran: r.Ran,
 		RestartedFor: r.RestartedFor, Without: r.Uncovered(), Evict: w.Record.EvictMember(),
 	})
 	return annotations, err == nil, err

@@ -63,6 +63,9 @@ func since(p *content.Past, w *workload.Workload) (time.Time, bool) {
 // record itself decides: had the content still been there, the record would say so, provided that it
 // came early enough for the other process to know it.
 func isGoneBefore(p *content.Past, w *workload.Workload) bool {
+	if isUnseen := p.From.Seen == 0; isUnseen && p.IsAbsence() { // the record may have been the first one that has the config
+		return !names.IsAfter(p.Until.At, w.Record.Written, false)
+	}
 	if w.OwnRecord || w.PodsSeen > 0 || !w.Record.WithRestart {
 		return false
 	}

@@ -74,7 +74,7 @@ func TestTheAPIServerDatesARestartByEvictionOnce(t *testing.T) {
 	s.write(t, Restart, 59, 60.7) // the controller's clock is behind
 	s.requireEvictedAt(t, 60)
 	s.config("web", objecttest.Data{"a": "2"}, 65)
-	s.marked(t, objecttest.NoonPlus(70))
+	s.marked(t, objecttest.NoonPlus(70), false)
 	s.dateRecord(70)
 	s.catalog.ObserveWorkload(s.reduced())
 	s.requireEvictedAt(t, 60)

@@ -34,7 +34,7 @@ func TestAMarkKeepsWhatTheRestartWasFor(t *testing.T) {
 	s.listed()
 	s.catalog.SetKey(catalogtest.TestKey)
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	annotations, marks, err := Mark(&view, objecttest.NoonPlus(20))
+	annotations, marks, err := Mark(&view, objecttest.NoonPlus(20), false)
 	if !marks || err != nil {
 		t.Fatalf("marks: %t, %v", marks, err)
 	}

@@ -56,7 +56,7 @@ func spans(v *catalog.View, seenConfigs []seenConfig) []span {
 			}
 		}
 	}
-	return append(found, markedSpans(v, seenConfigs, found)...)
+	return append(found, markedSpans(v, seenConfigs)...)
 }
 
 // joinSpans joins the spans from an index on, which belong to one config, into one.
@@ -64,30 +64,41 @@ func joinSpans(all []span, from int) []span {
 	if len(all) < from+2 {
 		return all
 	}
-	first := all[from].from
-	several := make([]content.Past, 0, len(all)-from)
-	for _, s := range all[from:] {
-		several, first = append(several, *s.past), names.Earliest(first, s.from)
+	joined := content.Past{From: names.Sighting{At: all[from].from}, Until: all[from].until}
+	for _, s := range all[from+1:] {
+		joined = content.Mix("", joined, content.Past{From: names.Sighting{At: s.from}, Until: s.until})
 	}
-	joined := content.Mix("", several...)
-	return append(all[:from], span{seen: all[from].seen, past: &joined, from: first, until: joined.Until})
+	return append(all[:from], span{seen: all[from].seen, past: &joined, from: joined.From.At, until: joined.Until})
 }
 
 // appendPastSpans appends the spans of one config that the watch showed.
 func (s *seenConfig) appendPastSpans(found []span, w *workload.Workload, past []content.Past) []span {
-	add := func(p *content.Past) {
-		from, isLater := since(p, w)
-		if isLater && !p.IsOpen() && s.concernsRecord(p) && slices.ContainsFunc(s.references, func(r template.Reference) bool { return p.IsOther(s.config, &r) }) {
-			found = append(found, span{seen: s, past: p, from: from, until: p.Until})
-		}
-	}
-	if absence := s.config.UnseenAbsence(past); absence != nil {
-		add(absence)
+	if absence := s.unseenAbsence(w, past); absence != nil {
+		found = s.appendSpan(found, w, absence)
 	}
 	for i := range past {
-		add(&past[i])
+		found = s.appendSpan(found, w, &past[i])
 	}
 	return found
+}
+
+func (s *seenConfig) appendSpan(found []span, w *workload.Workload, p *content.Past) []span {
+	from, isLater := since(p, w)
+	if isLater && !p.IsOpen() && s.concernsRecord(p) && slices.ContainsFunc(s.references, func(r template.Reference) bool { return p.IsOther(s.config, &r) }) {
+		return append(found, span{seen: s, past: p, from: from, until: p.Until})
+	}
+	return found
+}
+
+// unseenAbsence returns the absence of a recorded config until the watch showed its creation, if no watch showed how it went. It
+// is nil if that cannot matter: pods need the config to start, or the record or the opt-in is younger.
+func (s *seenConfig) unseenAbsence(w *workload.Workload, past []content.Past) *content.Past {
+	created := s.config.Creation()
+	isRequired := func(r template.Reference) bool { return !r.Optional }
+	if created.Seen <= w.EnabledSeen || !created.At.After(w.Record.Written) || slices.ContainsFunc(s.references, isRequired) {
+		return nil
+	}
+	return s.config.UnseenAbsence(past)
 }
 
 // lastOfKey returns the last edit of a key, or the one that may stand for it, or the zero Edit if no edit is known.
@@ -100,19 +111,19 @@ func lastOfKey(edits []annotation.Edit, key string) annotation.Edit {
 	return annotation.Edit{}
 }
 
+// isShown reports whether the watches of this process have shown all that has contradicted the record since the given time.
+func isShown(v *catalog.View, since time.Time) bool {
+	r := &v.Workload.Record
+	return !r.Unseen && (r.MarkOwn || names.IsAfter(since, v.Complete.At, false))
+}
+
 // markedSpans returns the interval that began when the record was known to be contradicted, once
 // for each recorded config. The interval ended when the watch showed the last edit; if the watch
-// has shown no edit since, the end is unknown. There is no such interval if the watch showed in time the beginning
-// of a known one that covers that of the mark: then it has shown everything since, unless this process noted the difference
-// itself.
-func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span {
-	w := v.Workload
-	since := w.ContradictedSince()
-	covers := func(s span) bool {
-		isShown := s.past.From.Seen > v.Complete && !s.past.Late && !s.past.Vague
-		return isShown && names.IsAfter(since, s.from, true) && s.until.At.After(since)
-	}
-	if since.IsZero() || w.Record.MarkSeen || !w.Record.Noted && slices.ContainsFunc(known, covers) {
+// has shown no edit since, the end is unknown. There is no such interval if the watches of this process have shown all that the mark
+// tells of, as they showed it to whoever wrote the mark.
+func markedSpans(v *catalog.View, seenConfigs []seenConfig) []span {
+	since := v.Workload.ContradictedSince()
+	if since.IsZero() || isShown(v, since) {
 		return nil
 	}
 	var marked []span
@@ -132,7 +143,7 @@ func lastSeen(v *catalog.View, seenConfigs []seenConfig, since time.Time) names.
 	last := names.Sighting{At: since}
 	for i := range seenConfigs {
 		for edit := range seenConfigs[i].edits() {
-			if edit.Seen > v.Complete && !edit.At.Before(last.At) {
+			if edit.Seen > v.Complete.Seen && !edit.At.Before(last.At) {
 				last = names.Sighting{At: edit.At, Seen: edit.Seen}
 			}
 		}

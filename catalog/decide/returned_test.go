@@ -24,16 +24,16 @@ import (
 )
 
 // marked does what the controller does that puts a restart off for long.
-func (s *story) marked(t rapid.TB, since time.Time) {
+func (s *story) marked(t rapid.TB, since time.Time, unseen bool) {
 	t.Helper()
 	view, _ := s.catalog.View(objecttest.DeploymentRef("web"))
-	annotations, marks, err := Mark(&view, since)
+	annotations, marks, err := Mark(&view, since, unseen)
 	if err != nil || !marks && !view.Workload.Record.Marked {
 		t.Fatalf("no mark: %t, %v", marks, err)
 	}
 	if marks {
 		maps.Copy(s.deployment.Annotations, annotations)
-		s.catalog.ObserveMarked(s.reduced(), !s.outcome().Unseen)
+		s.catalog.ObserveMarked(s.reduced())
 	}
 }
 
@@ -42,7 +42,7 @@ func TestAMarkLeavesTheRecordAsItIs(t *testing.T) {
 	s.config("web", objecttest.Data{"a": "3"}, 120)
 	before := catalogtest.MustWorkload(s.deployment)
 	checksums, basis := s.deployment.Annotations[annotation.ChecksumsAnnotation], s.deployment.Annotations[annotation.BasisAnnotation]
-	s.marked(t, objecttest.NoonPlus(120))
+	s.marked(t, objecttest.NoonPlus(120), false)
 	want := before
 	want.Record.Contradicted, want.Record.Marked, want.ResourceVersion = objecttest.NoonPlus(120), true, s.deployment.ResourceVersion
 	if diff := cmp.Diff(want, catalogtest.MustWorkload(s.deployment)); diff != "" {
@@ -65,7 +65,7 @@ func TestARecordThatCannotBeReadCompletelyIsNotMarked(t *testing.T) {
 		"is not trusted": {}, "of another key": {Trusted: true, Key: "other"},
 	} {
 		view := catalog.View{Workload: &workload.Workload{Record: record}, Key: catalogtest.TestKey}
-		if annotations, marks, err := Mark(&view, objecttest.Noon); marks || err != nil {
+		if annotations, marks, err := Mark(&view, objecttest.Noon, false); marks || err != nil {
 			t.Errorf("%s: %v, %v", name, annotations, err)
 		}
 	}

@@ -38,7 +38,7 @@ func TestWhatAWatchShowsBeforeAllKindsAreListedDoesNotEndAMarkedInterval(t *test
 			s.listed(objecttest.ConfigMap("x", objecttest.Data{"a": "1"}), objecttest.ConfigMap("z", objecttest.Data{"a": "1"}))
 			s.recorded(10)
 			s.catalog.ObserveConfig(secret("2"), objecttest.NoonPlus(60))
-			s.marked(t, objecttest.NoonPlus(60))
+			s.marked(t, objecttest.NoonPlus(60), false)
 			s.deleted("x", 100)
 			s.catalog = catalog.New()
 			s.catalog.SetKey(catalogtest.TestKey)

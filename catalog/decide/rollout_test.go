@@ -73,7 +73,7 @@ func TestARecordSaysHowManyPodsRanBeforeTheRestart(t *testing.T) {
 		if got := view.Workload.Record.Ran; got != want {
 			t.Errorf("it says %d, want %d", got, want)
 		}
-		annotations, _, err := Mark(&view, objecttest.NoonPlus(20))
+		annotations, _, err := Mark(&view, objecttest.NoonPlus(20), false)
 		applied(annotations, err)
 		if marked := s.reduced(); !marked.Record.Marked || marked.Record.Ran != want {
 			t.Errorf("after a mark %+v, want %d", marked.Record, want)

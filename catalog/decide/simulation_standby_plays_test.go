@@ -106,7 +106,7 @@ func (d *duo) write(how string) {
 
 // putOff is that a restart fails or has to wait, which the record may be marked for.
 func (d *duo) putOff(r *replica, pending *pendingWrite, marks bool) {
-	since := pending.decision.PutOff(pending.view.Workload, objecttest.NoonPlus(d.now))
+	since := pending.decision.PutOff(objecttest.NoonPlus(d.now))
 	if pending.decision.Unseen {
 		r.catalog.ObserveContradicted(pending.view, since)
 	}
@@ -114,10 +114,10 @@ func (d *duo) putOff(r *replica, pending *pendingWrite, marks bool) {
 	if !marks {
 		return
 	}
-	if annotations, can, err := Mark(&pending.view, since); err == nil && can {
+	if annotations, can, err := Mark(&pending.view, since, pending.decision.Unseen); err == nil && can {
 		maps.Copy(d.deployment.Annotations, annotations)
 		d.changed()
-		r.catalog.ObserveMarked(catalogtest.MustWorkload(d.deployment), !pending.decision.Unseen)
+		r.catalog.ObserveMarked(catalogtest.MustWorkload(d.deployment))
 		d.tells("record", "mark")
 	}
 }

@@ -39,7 +39,8 @@ var update = flag.Bool("update", false, "write the decisions into the stories")
 //	record                  made, or made with a restart, by this controller; decided and answered, if that takes time;
 //	                        mark, that it is contradicted; put-off, the restart; verified, the pods; replaced, all pods;
 //	                        original, the record of that controller
-//	other leader            another process records, restarts, or marks the record; this one only watches
+//	other leader            another process records, restarts, or marks the record, without having seen how the difference
+//	                        began: marks-unseen; this one only watches
 //	leader                  stops, starts, or is replaced by one that knows nothing but what it lists; late, it listed the configs
 //	                        before their last edit
 //	watch of configs        is behind from here on, and shows it all here, or lists what there is; so for deployments

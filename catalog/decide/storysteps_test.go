@@ -420,12 +420,12 @@ func (s *stage) record(cell string) {
 		s.timestamp = annotation.TimestampOf(&s.deployment.Spec.Template)
 	case "mark", "put-off":
 		decision := s.outcome() // of no pods, which the contradiction does not depend on
-		since := decision.PutOff(view.Workload, objecttest.NoonPlus(s.now))
+		since := decision.PutOff(objecttest.NoonPlus(s.now))
 		if decision.Unseen {
 			s.catalog.ObserveContradicted(view, since)
 		}
 		if cell == "mark" {
-			s.marked(s.t, since)
+			s.marked(s.t, since, decision.Unseen)
 		}
 	case "decided":
 		s.decided = view
@@ -458,8 +458,8 @@ func (s *stage) actElsewhere(cell string) {
 		elsewhere.restartedElsewhere(s.now)
 	case "records":
 		elsewhere.recordedElsewhere(s.now)
-	case "marks":
-		elsewhere.marked(s.t, objecttest.NoonPlus(s.now))
+	case "marks", "marks-unseen":
+		elsewhere.marked(s.t, objecttest.NoonPlus(s.now), cell == "marks-unseen")
 	default:
 		s.t.Fatalf("the other leader %s", cell)
 	}

@@ -16,6 +16,8 @@ type stored struct {
 	// Contradicted marks a record that has been contradicted since that time, while a restart is
 	// put off.
 	Contradicted time.Time `json:"contradicted,omitzero"`
+	// Unseen is [Contradiction.Unseen].
+	Unseen bool `json:"unseen,omitempty"`
 	// OptedIn is a time by which the workload had opted in. The managedFields show the last writes only.
 	OptedIn time.Time `json:"optedIn,omitzero"`
 	restart
@@ -107,8 +109,9 @@ type Basis struct {
 	// Timestamp is the restart timestamp that the pod template has at that time, empty if it has
 	// no timestamp.
 	Timestamp string
-	// Contradicted is the time to mark; see [Contradiction.Contradicted].
+	// Contradicted is the time to mark, and Unseen part of the mark; see [Contradiction].
 	Contradicted time.Time
+	Unseen       bool
 	// OptedIn is the earliest known time by which the workload had opted in.
 	OptedIn time.Time
 	// Ran is [LastRestart.Ran].
@@ -153,6 +156,7 @@ func (c Checksums) Annotations(on Basis) (map[string]string, error) {
 			Timestamp: on.Timestamp,
 		},
 		Contradicted: on.Contradicted.UTC(),
+		Unseen:       on.Unseen,
 		OptedIn:      on.OptedIn.UTC(),
 		restart:      on.Ran.restart(restarted),
 		Without:      on.Without,

@@ -54,11 +54,10 @@ type Contradiction struct {
 	Contradicted time.Time
 	// Marked means that the basis says Contradicted; otherwise only the [catalog.Catalog] knows it.
 	Marked bool
-	// MarkSeen means that it is marked, and that the watch showed how the contradiction began. A [catalog.Catalog] sets it.
-	MarkSeen bool
-	// Noted means that this process found that the content differs, and that no watch showed how that began, so that nothing that its
-	// watches show tells of it. A [catalog.Catalog] sets it.
-	Noted bool
+	// Unseen means that no watch of the process that noted this showed how all of it began.
+	Unseen bool
+	// MarkOwn means that this process wrote the mark. A [catalog.Catalog] sets it.
+	MarkOwn bool
 }
 
 // ReadRecord reads the record of a workload with the given pod template, which has the given
@@ -136,7 +135,7 @@ func (r *Record) IsSame(other *Record) bool {
 // readMark notes that the record is marked as contradicted.
 func (r *Record) readMark(b *stored) {
 	if r.Trusted && !b.Contradicted.IsZero() {
-		r.Contradicted, r.Marked = b.Contradicted, true
+		r.Contradicted, r.Unseen, r.Marked = b.Contradicted, b.Unseen, true
 	}
 }
 

@@ -87,12 +87,12 @@ func (w *Workload) keepKnown(previous *Workload) {
 	if !previous.Record.Written.Equal(w.Record.Written) {
 		return
 	}
-	w.OwnRecord, w.Record.MarkSeen, w.Record.Noted = previous.OwnRecord, previous.Record.MarkSeen, previous.Record.Noted
+	w.OwnRecord, w.Record.MarkOwn = previous.OwnRecord, previous.Record.MarkOwn
 	if w.PodTemplate == previous.PodTemplate {
 		w.PodsSeen = previous.PodsSeen
 	}
 	if !w.Record.Marked {
-		w.Record.Contradicted = previous.Record.Contradicted
+		w.Record.Contradicted, w.Record.Unseen = previous.Record.Contradicted, previous.Record.Unseen
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // the record has been contradicted: pods read something else from then on, even if the content comes
 // back later. It returns the zero value if the record is not contradicted.
 func (r *Restarter) noteContradiction(view catalog.View, decision decide.Decision, now time.Time) time.Time {
-	since := decision.PutOff(view.Workload, now)
+	since := decision.PutOff(now)
 	if decision.Unseen {
 		r.Catalog.ObserveContradicted(view, since)
 	}
@@ -27,7 +27,7 @@ func (r *Restarter) mark(ctx context.Context, view catalog.View, since time.Time
 	if since.IsZero() {
 		return false, nil
 	}
-	annotations, canMark, err := decide.Mark(&view, since)
+	annotations, canMark, err := decide.Mark(&view, since, isUnseen)
 	if err != nil || !canMark {
 		return false, err
 	}
@@ -37,7 +37,7 @@ func (r *Restarter) mark(ctx context.Context, view catalog.View, since time.Time
 		return false, r.patchFailed(ctx, w, written, err)
 	}
 	if enabled := r.OptIns.Read(written); enabled != nil {
-		r.Catalog.ObserveMarked(*enabled, !isUnseen)
+		r.Catalog.ObserveMarked(*enabled)
 	}
 	r.Metrics.AnnotationUpdates.Inc()
 	r.Log.Info("marked the record as contradicted", "workload", w.Ref, "contradicted", since.UTC().Format(time.RFC3339))
