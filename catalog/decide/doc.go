@@ -39,8 +39,8 @@
 //	the original's record of such        always
 //	content that came and went           from when it came until it went
 //	a recorded config that is created    from the record until then, if no watch showed how it went
-//	a mark, if the watch did not show    from its beginning until the last edit that the watch showed
-//	all that it tells of
+//	a mark of what the watch did not     from its beginning until the last edit that the watch showed
+//	show
 //	a restart that was reverted          until its record was written
 //	files rotated in a pod               until they were rotated; if they are back, while they were others
 //
@@ -107,7 +107,8 @@
 // until the caller has listed the configs by name and found the same content.
 //
 // A mark, in a record, says since when content differed while a restart was put off; not of which config, nor until
-// when. A process whose watch did not show the end takes all pods since then for stale.
+// when. A process that wrote it, or has watched since before, knows both, unless the mark says that no watch had shown all
+// of it begin. Any other process takes all pods from then on for stale, until the last edit that its watch showed.
 //
 // The original is the controller that this one replaces. Its record has no basis, and is unsettled until its checksums
 // are compared with the configs. Equal content needs no restart, except for edits of binaryData, which the original left
