@@ -26,7 +26,7 @@ import (
 // thought for its cost: every question is answered by looking at everything.
 type model struct {
 	moment    names.Sequence
-	complete  map[string]names.Sighting // by namespace
+	complete  names.Sequence
 	configs   map[names.ConfigRef]content.Config // deleted ones that are referenced included
 	workloads map[names.WorkloadRef]workload.Workload
 }
@@ -216,7 +216,7 @@ func drawWorkload(t *rapid.T, ref names.WorkloadRef, version int) workload.Workl
 func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := New()
-		m := &model{complete: map[string]names.Sighting{}, configs: map[names.ConfigRef]content.Config{}, workloads: map[names.WorkloadRef]workload.Workload{}}
+		m := &model{configs: map[names.ConfigRef]content.Config{}, workloads: map[names.WorkloadRef]workload.Workload{}}
 		version, listed := 100, false
 		now := objecttest.Noon
 		tick := func() time.Time {
@@ -257,7 +257,9 @@ func TestTheCatalogAnswersLikeOneThatLooksAtEverything(t *testing.T) {
 					wantGone = append(wantGone, ref)
 				}
 			}
-			m.complete[scope] = names.Sighting{At: at, Seen: m.moment}
+			if first {
+				m.complete = m.moment
+			}
 			got, gone := listConfigs(c, kind, scope, objecttest.ListOf(list...), at, first)
 			if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Fatalf("news of list (-want +got):\n%s", diff)
@@ -404,10 +406,7 @@ func compareWithModel(t *rapid.T, c *Catalog, m *model) {
 			continue
 		}
 		all = append(all, ref)
-		want := View{Workload: &workload, Configs: map[names.ConfigRef]*content.Config{}, Sequence: m.moment, Complete: m.complete[""]}
-		if ofNamespace, found := m.complete[ref.Namespace]; found && ofNamespace.Seen >= want.Complete.Seen {
-			want.Complete = ofNamespace
-		}
+		want := View{Workload: &workload, Configs: map[names.ConfigRef]*content.Config{}, Sequence: m.moment, Complete: m.complete}
 		for _, reference := range workload.References {
 			if config, found := m.configs[reference.Config]; found {
 				want.Configs[reference.Config] = &config

@@ -20,7 +20,7 @@ import (
 // callers must not modify them any more.
 func (c *Catalog) ListConfigs(kind names.ConfigKind, namespace string, configs []*content.Config, at time.Time, first bool, news func(names.ConfigRef)) (gone []names.ConfigRef) {
 	before := c.beginList(kind, namespace)
-	defer c.endList(namespace, at)
+	defer c.endList(namespace, first)
 	missing := make(map[names.ConfigRef]*content.Config, len(before)) // none at the first list
 	for _, config := range before {
 		missing[config.Ref] = config
@@ -50,10 +50,12 @@ func (c *Catalog) beginList(kind names.ConfigKind, namespace string) []*content.
 	return c.configs.Of(kind, namespace)
 }
 
-func (c *Catalog) endList(namespace string, at time.Time) {
+func (c *Catalog) endList(namespace string, first bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.complete[namespace] = names.Sighting{At: at, Seen: c.moment}
+	if first {
+		c.complete = c.moment
+	}
 	c.listing.Add(namespace, -1)
 }
 

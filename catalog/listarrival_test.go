@@ -142,7 +142,7 @@ func BenchmarkCollectingWhatAListOf100000ConfigsMayLack(b *testing.B) {
 	listConfigs(c, names.ConfigMap, "", manyConfigs(100_000), objecttest.Noon, true)
 	for b.Loop() {
 		c.beginList(names.ConfigMap, "")
-		c.endList("", time.Time{})
+		c.endList("", false)
 	}
 }
 

@@ -16,15 +16,14 @@ import (
 // store is what a catalog keeps: the values, and the tables that find them. It has no lock; a [Catalog] does.
 type store struct {
 	kinds []names.ConfigKind // the kinds that are kept; empty means all
-	// moment is the last one at which something was taken in.
-	moment names.Sequence
-	// complete is when a list of configs was last taken in, by namespace.
-	complete  map[string]names.Sighting
-	key       content.ChecksumKey
-	configs   index.Scoped[names.ConfigKind, *content.Config]
-	gone      int // how many configs are marked as deleted
-	past      map[names.ConfigRef][]content.Past
-	workloads index.Scoped[names.WorkloadKind, *workload.Workload]
+	// moment is the last one at which something was taken in, complete that at which the first list of a kind of config
+	// had been.
+	moment, complete names.Sequence
+	key              content.ChecksumKey
+	configs          index.Scoped[names.ConfigKind, *content.Config]
+	gone             int // how many configs are marked as deleted
+	past             map[names.ConfigRef][]content.Past
+	workloads        index.Scoped[names.WorkloadKind, *workload.Workload]
 	// workloadKinds are the kinds of which there has been a workload.
 	workloadKinds []names.WorkloadKind
 	references    index.References
@@ -43,7 +42,6 @@ func newStore(kinds []names.ConfigKind) store {
 		held:       newHoldIndex(),
 		mounts:     newMountTable(),
 		listing:    make(counts.By[string]),
-		complete:   make(map[string]names.Sighting),
 	}
 }
 

@@ -21,8 +21,9 @@ type View struct {
 	// contents are absent.
 	Past     map[names.ConfigRef][]content.Past
 	Sequence names.Sequence
-	// Complete is when the catalog had last taken in a list of such configs: since then, the watches have shown everything.
-	Complete names.Sighting
+	// Complete is the moment at which the catalog had last taken in the first list of a kind of
+	// config.
+	Complete names.Sequence
 	// Listing reports whether the catalog is taking in a list of the namespace's configs. Some
 	// of them may then be newer than others, so a decision would soon be made again.
 	Listing bool
@@ -58,9 +59,8 @@ func (l *Lookup) View(ref names.WorkloadRef) (View, bool) {
 	if workload == nil {
 		return View{}, false
 	}
-	view := View{Workload: workload.ReadWith(l.key), Configs: make(map[names.ConfigRef]*content.Config), Sequence: l.moment, Key: l.key}
-	view.addLists(&l.store, "")
-	view.addLists(&l.store, ref.Namespace)
+	view := View{Workload: workload.ReadWith(l.key), Configs: make(map[names.ConfigRef]*content.Config), Sequence: l.moment, Complete: l.complete, Key: l.key}
+	view.Listing = l.listing[""] > 0 || l.listing[ref.Namespace] > 0
 	var unrecorded []names.ConfigRef
 	for _, reference := range workload.References {
 		view.addMounts(&l.store, &reference)
@@ -79,14 +79,6 @@ func (l *Lookup) View(ref names.WorkloadRef) (View, bool) {
 	}
 	view.Workload = view.Workload.WithoutRecordOf(unrecorded)
 	return view, true
-}
-
-// addLists adds what lists of configs of a namespace mean for the view.
-func (v *View) addLists(s *store, namespace string) {
-	v.Listing = v.Listing || s.listing[namespace] > 0
-	if complete, found := s.complete[namespace]; found && complete.Seen >= v.Complete.Seen {
-		v.Complete = complete
-	}
 }
 
 // addPast adds the past contents of a config.
@@ -163,7 +155,7 @@ func (v *View) addShared(s *store, ref names.ConfigRef) (isUnrecorded bool) {
 	if past, found := s.past[source]; found {
 		v.addPast(ref, past)
 	}
-	v.addLists(s, source.Namespace)
+	v.Listing = v.Listing || s.listing[source.Namespace] > 0
 	since, _ := config.SharedSince(ref.Namespace)
 	return since.Began > v.Workload.RecordSeen
 }

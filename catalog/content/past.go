@@ -195,8 +195,7 @@ func (c *Config) UnseenAbsence(past []Past) *Past {
 	if created.Seen == 0 || slices.ContainsFunc(past, isKnown) {
 		return nil
 	}
-	until := names.Sighting{At: created.At.Add(time.Second), Seen: created.Seen} // the API truncates times
-	return &Past{From: names.Sighting{At: time.Unix(0, 0)}, Until: until, Vague: true}
+	return &Past{From: names.Sighting{At: time.Unix(0, 0)}, Until: names.Sighting{At: created.At, Seen: created.Seen}, Vague: true}
 }
 
 // IsOpen reports whether the content has not gone yet.

@@ -15,7 +15,7 @@ import (
 func (d *Decision) noteContradiction(view *catalog.View, seenConfigs []seenConfig, spans []span) {
 	w := view.Workload
 	first := w.ContradictedSince()
-	isUnseen := !first.IsZero() && !isShown(view, first)
+	isUnseen := !first.IsZero() && w.Record.Unseen
 	note := func(from time.Time) {
 		if first.IsZero() || from.Before(first) {
 			first = from

@@ -107,8 +107,9 @@
 // until the caller has listed the configs by name and found the same content.
 //
 // A mark, in a record, says since when content differed while a restart was put off; not of which config, nor until
-// when. A process that wrote it, or has watched since before, knows both, unless the mark says that no watch had shown all
-// of it begin. Any other process takes all pods from then on for stale, until the last edit that its watch showed.
+// when. A process that wrote it, or has seen such a difference begin no later, knows both, unless the mark says that no
+// watch had shown all of it begin. Any other process takes all pods from then on for stale, until the last edit that its
+// watch showed.
 //
 // The original is the controller that this one replaces. Its record has no basis, and is unsettled until its checksums
 // are compared with the configs. Equal content needs no restart, except for edits of binaryData, which the original left

@@ -56,7 +56,7 @@ func spans(v *catalog.View, seenConfigs []seenConfig) []span {
 			}
 		}
 	}
-	return append(found, markedSpans(v, seenConfigs)...)
+	return append(found, markedSpans(v, seenConfigs, found)...)
 }
 
 // joinSpans joins the spans from an index on, which belong to one config, into one.
@@ -95,7 +95,7 @@ func (s *seenConfig) appendSpan(found []span, w *workload.Workload, p *content.P
 func (s *seenConfig) unseenAbsence(w *workload.Workload, past []content.Past) *content.Past {
 	created := s.config.Creation()
 	isRequired := func(r template.Reference) bool { return !r.Optional }
-	if created.Seen <= w.EnabledSeen || !created.At.After(w.Record.Written) || slices.ContainsFunc(s.references, isRequired) {
+	if created.Seen <= w.EnabledSeen || !names.IsAfter(created.At, w.Record.Written, false) || slices.ContainsFunc(s.references, isRequired) {
 		return nil
 	}
 	return s.config.UnseenAbsence(past)
@@ -111,19 +111,19 @@ func lastOfKey(edits []annotation.Edit, key string) annotation.Edit {
 	return annotation.Edit{}
 }
 
-// isShown reports whether the watches of this process have shown all that has contradicted the record since the given time.
-func isShown(v *catalog.View, since time.Time) bool {
-	r := &v.Workload.Record
-	return !r.Unseen && (r.MarkOwn || names.IsAfter(since, v.Complete.At, false))
-}
-
 // markedSpans returns the interval that began when the record was known to be contradicted, once
 // for each recorded config. The interval ended when the watch showed the last edit; if the watch
-// has shown no edit since, the end is unknown. There is no such interval if the watches of this process have shown all that the mark
-// tells of, as they showed it to whoever wrote the mark.
-func markedSpans(v *catalog.View, seenConfigs []seenConfig) []span {
-	since := v.Workload.ContradictedSince()
-	if since.IsZero() || isShown(v, since) {
+// has shown no edit since, the end is unknown. There is no such interval if this process knows all that the mark tells of. It does if
+// watches have shown how all of it began, to this process when it wrote the mark, or to another one. But then this one must have
+// watched, too: its watch showed in time the beginning of an interval that it knows, no later than that of the mark.
+func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span {
+	r, since := &v.Workload.Record, v.Workload.ContradictedSince()
+	hasWatched := func(s span) bool {
+		isShown := s.past.From.Seen > v.Complete && !s.past.Late && !s.past.Vague
+		return isShown && names.IsAfter(since, s.from, true) && s.until.At.After(since)
+	}
+	isKnown := !r.Unseen && (r.MarkOwn || slices.ContainsFunc(known, hasWatched))
+	if since.IsZero() || isKnown {
 		return nil
 	}
 	var marked []span
@@ -138,12 +138,12 @@ func markedSpans(v *catalog.View, seenConfigs []seenConfig) []span {
 
 // lastSeen returns when the watch showed the last edit or creation that concerns the workload and is
 // not older than the given time. It is zero if there is none. What the watch showed before the
-// catalog knew all configs, or before a gap, does not count: another config may have changed after that.
+// catalog knew all configs does not count: another config may have changed after that.
 func lastSeen(v *catalog.View, seenConfigs []seenConfig, since time.Time) names.Sighting {
 	last := names.Sighting{At: since}
 	for i := range seenConfigs {
 		for edit := range seenConfigs[i].edits() {
-			if edit.Seen > v.Complete.Seen && !edit.At.Before(last.At) {
+			if edit.Seen > v.Complete && !edit.At.Before(last.At) {
 				last = names.Sighting{At: edit.At, Seen: edit.Seen}
 			}
 		}
