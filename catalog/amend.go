@@ -50,9 +50,8 @@ func (c *Catalog) ObserveKept(view View) {
 	c.amend(view, func(w *workload.Workload) { w.PodsSeen = view.Sequence })
 }
 
-// ObserveContradicted takes in that, on the given view of the catalog and at the given time, the
-// content was found to differ from the workload's record, although no watch showed how that
-// began.
+// ObserveContradicted takes in that, on the given view of the catalog, the content was found to differ from the workload's record
+// since the given time, although no watch showed how all of that began. It changes nothing if that is known.
 func (c *Catalog) ObserveContradicted(view View, since time.Time) {
 	c.amend(view, func(w *workload.Workload) {
 		if w.ContradictedSince().IsZero() {

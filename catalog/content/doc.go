@@ -33,7 +33,8 @@
 // Content that was there for a while is kept with the times at which it came and went: those of the API server if they
 // are earlier than the watch showed them. Another write of the same manager can only move an end to a later time, so
 // in doubt a workload restarts once too often. The absence of a whole config counts as content, too, for containers
-// that can start without it. The API server does not date removals and deletions. If it dates the end more than
+// that can start without it, also until a creation that follows no deletion that a watch showed: if a config is recorded,
+// it was gone. The API server does not date removals and deletions. If it dates the end more than
 // a second before the watch showed the removal, that is late, and the key may have been gone since the last edit with a
 // date before it.
 //

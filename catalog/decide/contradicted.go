@@ -80,7 +80,7 @@ func (s *seenConfig) eachChange(w *workload.Workload, past []content.Past, chang
 		from := edit.Earliest()
 		switch {
 		case edit.Seen == 0:
-			isUnseen = isUnseen || !w.OwnRecord && lacks(w, edit)
+			isUnseen = isUnseen || isMissed(w, edit)
 			continue
 		case edit.IsJoined() && edit.Late:
 			from = s.config.Creation().At
@@ -130,7 +130,8 @@ func Mark(v *catalog.View, since time.Time, unseen bool) (map[string]string, boo
 		return nil, false, nil
 	}
 	if r.Marked {
-		if isTooLate := names.IsAfter(r.Contradicted, since, false); !r.MarkOwn || !isTooLate || !r.Contradicted.After(r.Written) {
+		isTooLate := names.IsAfter(r.Contradicted, since, false) && !since.Equal(r.Written) // that is any time since the record, in doubt
+		if !r.MarkOwn || !isTooLate || !r.Contradicted.After(r.Written) {
 			return nil, false, nil
 		}
 		since = names.Earliest(since, r.Written)

@@ -35,6 +35,12 @@ func lacks(w *workload.Workload, edit annotation.Edit) bool {
 	return !edit.At.Before(w.Record.Written.Truncate(time.Second))
 }
 
+// isMissed reports whether an edit that no watch showed may have come after the record of another process, whose pods this one has
+// not verified.
+func isMissed(w *workload.Workload, edit annotation.Edit) bool {
+	return !w.OwnRecord && w.PodsSeen == 0 && lacks(w, edit)
+}
+
 // isLater reports whether the watch showed something after the pods were last known to have, or to
 // be about to get, the recorded content. The watch of workloads may be behind and show another
 // process's record long after it was written, so anything dated after the write counts too.
@@ -64,7 +70,7 @@ func since(p *content.Past, w *workload.Workload) (time.Time, bool) {
 // came early enough for the other process to know it.
 func isGoneBefore(p *content.Past, w *workload.Workload) bool {
 	if isUnseen := p.From.Seen == 0; isUnseen && p.IsAbsence() { // the record may have been the first one that has the config
-		return !names.IsAfter(p.Until.At, w.Record.Written, false)
+		return !w.OwnRecord && !names.IsAfter(p.Until.At, w.Record.Written, false)
 	}
 	if w.OwnRecord || w.PodsSeen > 0 || !w.Record.WithRestart {
 		return false

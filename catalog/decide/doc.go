@@ -38,7 +38,8 @@
 //	a trusted record of other content    until it was written
 //	the original's record of such        always
 //	content that came and went           from when it came until it went
-//	a recorded config that is created    from the record until then, if no watch showed how it went
+//	a recorded config that is created    from the record until then, if no watch showed how it went, and all references
+//	clearly after the record             are optional
 //	a mark of what the watch did not     from its beginning until the last edit that the watch showed
 //	show
 //	a restart that was reverted          until its record was written

@@ -95,7 +95,8 @@ func (s *seenConfig) appendSpan(found []span, w *workload.Workload, p *content.P
 func (s *seenConfig) unseenAbsence(w *workload.Workload, past []content.Past) *content.Past {
 	created := s.config.Creation()
 	isRequired := func(r template.Reference) bool { return !r.Optional }
-	if created.Seen <= w.EnabledSeen || !names.IsAfter(created.At, w.Record.Written, false) || slices.ContainsFunc(s.references, isRequired) {
+	isYounger := created.Seen > w.EnabledSeen && (w.OwnRecord || names.IsAfter(created.At, w.Record.Written, false))
+	if !isYounger || slices.ContainsFunc(s.references, isRequired) {
 		return nil
 	}
 	return s.config.UnseenAbsence(past)
@@ -118,9 +119,10 @@ func lastOfKey(edits []annotation.Edit, key string) annotation.Edit {
 // watched, too: its watch showed in time the beginning of an interval that it knows, no later than that of the mark.
 func markedSpans(v *catalog.View, seenConfigs []seenConfig, known []span) []span {
 	r, since := &v.Workload.Record, v.Workload.ContradictedSince()
+	begun := max(v.Complete, v.Workload.EnabledSeen) // before, pasts may not have been kept
 	hasWatched := func(s span) bool {
-		isShown := s.past.From.Seen > v.Complete && !s.past.Late && !s.past.Vague
-		return isShown && names.IsAfter(since, s.from, true) && s.until.At.After(since)
+		from := s.past.From
+		return from.Seen > begun && !s.past.Late && !s.past.Vague && names.IsAfter(since, from.At, true) && s.until.At.After(since)
 	}
 	isKnown := !r.Unseen && (r.MarkOwn || slices.ContainsFunc(known, hasWatched))
 	if since.IsZero() || isKnown {

@@ -19,7 +19,7 @@
 //
 //	none ---------> trusted          the first write
 //	trusted ------> trusted          a restart, other content, another filter
-//	trusted ------> contradicted     a restart is put off: the same written, and a mark
+//	trusted ------> contradicted     a restart is put off: the same written, and a mark, which may be moved back once
 //	contradicted -> trusted          the restart, or pods that turn out to be fine
 //	any ----------> not trusted      another template or writer; the pods decide
 //

@@ -54,7 +54,7 @@ type Contradiction struct {
 	Contradicted time.Time
 	// Marked means that the basis says Contradicted; otherwise only the [catalog.Catalog] knows it.
 	Marked bool
-	// Unseen means that no watch of the process that noted this showed how all of it began.
+	// Unseen means that no watch of the process that noted this showed how all of it began, as far as it knows.
 	Unseen bool
 	// MarkOwn means that this process wrote the mark. A [catalog.Catalog] sets it.
 	MarkOwn bool

@@ -87,9 +87,10 @@ func (w *Workload) keepKnown(previous *Workload) {
 	if !previous.Record.Written.Equal(w.Record.Written) {
 		return
 	}
-	w.OwnRecord, w.Record.MarkOwn = previous.OwnRecord, previous.Record.MarkOwn
+	w.OwnRecord = previous.OwnRecord
 	if w.PodTemplate == previous.PodTemplate {
 		w.PodsSeen = previous.PodsSeen
+		w.Record.MarkOwn = previous.Record.MarkOwn && w.Filter() == previous.Filter() // otherwise pasts may be forgotten
 	}
 	if !w.Record.Marked {
 		w.Record.Contradicted, w.Record.Unseen = previous.Record.Contradicted, previous.Record.Unseen
