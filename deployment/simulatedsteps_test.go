@@ -458,8 +458,8 @@ func (w *world) abortARestart() {
 
 // promoteToTheEnd lets a rollout that waits go on to its end.
 func (w *world) promoteToTheEnd() {
-	if d := w.deployment(); d == nil || d.Spec.Paused || !w.settledPosition().isLimited() {
-		return
+	if d := w.deployment(); d == nil || d.Spec.Paused || !w.settledPosition().isLimited() || w.settledPosition().end.Ended == "failed" {
+		return // a rollout that fell back waits for another try
 	}
 	w.annotate(promoteAnnotation, w.promotionOf(w.settledPosition(), everyStep))
 	if w.settle(); w.problem != "" {
